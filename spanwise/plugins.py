@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -154,6 +154,20 @@ class ModulePlugin:
         self.options = dict(options or {})
 
 
+def _path_of(given: Any, says: str) -> Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise TypeError(f"{says}, not {given!r:.80}")
+    return Path(given)
+
+
+def _texts(given: Any, name: str) -> list[str]:
+    """One text, or several, as a list: the letters of one would be packages too."""
+    found = [given] if isinstance(given, str) else given
+    if not isinstance(found, Iterable) or not all(isinstance(each, str) for each in found):
+        raise TypeError(f"{name} is a list of texts, not {given!r:.80}")
+    return list(found)
+
+
 class UploadFile(WorkerPlugin):
     """Puts a file into each worker's `local_directory`, where modules are looked for first.
 
@@ -175,7 +189,7 @@ class UploadFile(WorkerPlugin):
     name: str
 
     def __init__(self, filepath: str, load: bool = True) -> None:
-        path = Path(filepath)
+        path = _path_of(filepath, "upload_file() takes the path of a file")
         if load and path.suffix not in _LOADED:
             raise ValueError(
                 f"upload_file() takes modules ({', '.join(_LOADED)}), not {path.name!r}; "
@@ -250,7 +264,9 @@ class UploadDirectory(WorkerPlugin):
         mode: str = "workers",
     ) -> None:
         self.check(restart_workers, mode)
-        folder = Path(path).expanduser().absolute()
+        folder = (
+            _path_of(path, "UploadDirectory() takes the path of a folder").expanduser().absolute()
+        )
         if not folder.is_dir():
             raise NotADirectoryError(f"There is no folder {folder}")
         self._hold(folder.name, _packed(folder, {*skip_words}, tuple(skip)), update_path)
@@ -333,6 +349,11 @@ class Environ(WorkerPlugin):
     """
 
     def __init__(self, environ: dict[str, Any] | None = None) -> None:
+        if not (environ is None or isinstance(environ, Mapping)):
+            raise TypeError(
+                "Environ() takes names and values, such as {'OMP_NUM_THREADS': 1}, not "
+                f"{environ!r:.80}"
+            )
         self.environ = {name: str(value) for name, value in (environ or {}).items()}
         self._before: dict[str, str | None] = {}
 
@@ -383,8 +404,8 @@ class PipInstall(WorkerPlugin):
                 "PipInstall(restart_workers=True) is not there: install before tasks import the "
                 "packages, or close() and make a new Client()"
             )
-        self.packages = list(packages)
-        self.pip_options = list(pip_options or ())
+        self.packages = _texts(packages, "packages")
+        self.pip_options = _texts(pip_options or (), "pip_options")
         text = "\0".join([*self.pip_options, "", *self.packages])
         self.name = f"pip-install:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 

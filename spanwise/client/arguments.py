@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from datetime import timedelta
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from dask.utils import parse_timedelta
@@ -54,11 +55,13 @@ def seconds_of(value: Any, name: str = "timeout", least: float | None = None) ->
     return None if found == math.inf else max(0.0, found)
 
 
-def whole_of(value: Any, name: str, least: int, most: int, what: str, why: str) -> int:
+def whole_of(value: Any, name: str, least: int, most: int | None, what: str, why: str = "") -> int:
     """Return a whole number within bounds.
 
     Parameters
     ----------
+    most
+        None: there is no bound.
     what, why
         What the number is, and more of it for the end of the sentence.
 
@@ -66,14 +69,16 @@ def whole_of(value: Any, name: str, least: int, most: int, what: str, why: str) 
     ------
     TypeError, ValueError
     """
-    sentence = f"{name} is a {what} from {least} to {most:,}, not {shown(value)}: {why}"
+    bounds = f"from {least}" if most is None else f"from {least} to {most:,}"
+    sentence = f"{name} is a {what} {bounds}, not {shown(value)}"
+    sentence = f"{sentence}: {why}" if why else sentence
     if isinstance(value, bool):
         raise TypeError(sentence)
     try:
         found = operator.index(value)
     except TypeError:
         raise TypeError(sentence) from None
-    if not least <= found <= most:
+    if found < least or (most is not None and found > most):
         raise ValueError(sentence)
     return found
 
@@ -88,3 +93,74 @@ def flag_of(value: Any, name: str) -> bool:
     if value is None or isinstance(value, (bool, int)) or type_name(value) in ("bool", "bool_"):
         return bool(value)
     raise TypeError(f"{name} is True or False, not {shown(value)}")
+
+
+def workers_of(given: Any) -> list[Any]:
+    """Return what names workers, one or several, as a list.
+
+    Raises
+    ------
+    TypeError
+    """
+    if isinstance(given, (str, Integral)):
+        return [given]
+    if isinstance(given, Iterable) and not isinstance(given, (bytes, bytearray)):
+        return list(given)
+    raise TypeError(
+        "workers is a number, name, host or address of a worker, or a list of those, not "
+        f"{shown(given)}"
+    )
+
+
+def keys_of(given: Any, name: str) -> list[Any]:
+    """Return keys of tasks, or futures in their place, as a list of keys.
+
+    Raises
+    ------
+    TypeError
+    """
+    says = f"{name} is a list of keys of tasks, or of futures, not {shown(given)}"
+    if isinstance(given, (str, bytes)) or hasattr(given, "key"):
+        given = [given]
+    elif not isinstance(given, Iterable):
+        raise TypeError(says)
+    found = [getattr(each, "key", each) for each in given]
+    for each in found:
+        if not is_key(each):
+            raise TypeError(f"{says}: {shown(each)} is no key")
+    return found
+
+
+def is_key(value: Any) -> bool:
+    """Whether a task could be called so."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def check_keys(keys: Iterable[Any]) -> None:
+    """Look over keys that are given to new tasks.
+
+    Raises
+    ------
+    TypeError
+    """
+    for each in keys:
+        if not is_key(each):
+            raise TypeError(
+                f"key is a text, a number, bytes, or a tuple of those, not {shown(each)}: it is "
+                "the name of a task"
+            )
+
+
+def check_function(given: Any, method: str) -> None:
+    """Refuse what cannot be called.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not callable(given):
+        raise TypeError(f"{method}() takes a function, not {shown(given)}")

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 import dask
 from dask.utils import format_bytes
 
-from spanwise.client.arguments import flag_of, seconds_of, shown
+from spanwise.client.arguments import (
+    check_function,
+    check_keys,
+    flag_of,
+    seconds_of,
+    shown,
+    whole_of,
+    workers_of,
+)
 from spanwise.client.beside_distributed import advise_beside_distributed
 from spanwise.client.callbacks import Computation, is_called_back, taken_callbacks
 from spanwise.client.calls import Calls
@@ -40,7 +48,7 @@ from spanwise.client.entries import ERROR
 from spanwise.client.events import EventMethods
 from spanwise.client.executor import ClientExecutor
 from spanwise.client.future import Future, wait_async
-from spanwise.client.futures_of import futures_of, is_collection
+from spanwise.client.futures_of import futures_given, futures_of, is_collection
 from spanwise.client.gathering import open_result
 from spanwise.client.html import cluster_facts_html
 from spanwise.client.joined_cluster import JoinedCluster
@@ -174,6 +182,8 @@ class Client(
         **kwargs: Any,
     ) -> None:
         cluster = address if isinstance(address, LocalCluster) else None
+        # (what is read from a variable of the environment that is empty)
+        scheduler_file = None if scheduler_file == "" else scheduler_file
         place = _place(address if cluster is None else None, scheduler_file)
         own = ("n_workers", "threads_per_worker", "memory_limit", "name", "asynchronous")
         take_keywords("Client", kwargs, (*own, "set_as_default", "timeout"))
@@ -427,6 +437,7 @@ class Client(
             func, args, kwargs = with_own(self, (func, args, kwargs))
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         keys = None if key is None else [key]
+        check_keys(keys or ())
         (entry,) = self._calls.submit(func, (args,), kwargs, keys, pure, options)
         return Future(entry, self)
 
@@ -476,7 +487,11 @@ class Client(
         keys: list[Any] | str | None
         if isinstance(key, list):
             if len(key) != len(rows):
-                raise ValueError(f"{len(key)} keys for {len(rows)} calls")
+                raise ValueError(
+                    f"key has {len(key)} keys for {len(rows)} calls: give one for each, or a text "
+                    "with which all begin"
+                )
+            check_keys(key)
             keys = key
         else:
             # Keys are not numbered: another map of the same name would then get the
@@ -502,16 +517,23 @@ class Client(
                 ambient[name] = value
         return TaskOptions(self._look_for, ambient) if ambient else None
 
-    def _worker_ids(self, named: Iterable[Any]) -> list[int]:
+    def _worker_ids(self, named: Any) -> list[int]:
         """Numbers of the living workers that have a number, name, host or address.
+
+        Parameters
+        ----------
+        named
+            One of these, or several.
 
         Raises
         ------
+        TypeError
+            It names no workers.
         ValueError
             No worker has one of them.
         """
         found: list[int] = []
-        for one in named:
+        for one in workers_of(named):
             matches = self._session.workers_called(one)
             if not matches:
                 raise ValueError(self._no_worker_sentence([one]))
@@ -792,11 +814,7 @@ class Client(
             Equal values share one key.
         """
         self._wake()
-        chosen = (
-            None
-            if workers is None
-            else self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
-        )
+        chosen = None if workers is None else self._worker_ids(workers)
         return self._call(scatter, self, data, chosen, broadcast, hash)
 
     def cancel(
@@ -819,10 +837,10 @@ class Client(
         reason, msg
             Shown in the error that their callers get.
         """
-        found = futures_of(futures)
+        found = [] if futures is None else futures_given(futures, "cancel", lenient=True)
         for future in found:
             future._alive()
-        why = " ".join(each for each in (reason, msg) if each)
+        why = " ".join(str(each) for each in (reason, msg) if each)
         return self._call(self._cancel, found, force, why)
 
     def _cancel(self, futures: list[Future], force: bool, why: str) -> None:
@@ -831,7 +849,8 @@ class Client(
 
     def retry(self, futures: Any, asynchronous: bool | None = None) -> Any:
         """Run failed tasks again."""
-        found = [each for each in futures_of(futures) if each.status == ERROR]
+        given = [] if futures is None else futures_given(futures, "retry", lenient=True)
+        found = [each for each in given if each.status == ERROR]
         return self._call(self._retry, found)
 
     def _retry(self, futures: list[Future]) -> None:
@@ -881,11 +900,11 @@ class Client(
         self._wake()
         if nanny:
             raise NotImplementedError("Spanwise workers have no nanny: the scheduler watches them")
-        chosen = (
-            None
-            if workers is None
-            else self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
-        )
+        check_function(function, "run")
+        wait = flag_of(wait, "wait")
+        if on_error not in ("raise", "return", "ignore"):
+            raise ValueError(f"on_error is 'raise', 'return' or 'ignore', not {shown(on_error)}")
+        chosen = None if workers is None else self._worker_ids(workers)
         blob = dump((function, args, kwargs))
         try:
             what = name_of(function)
@@ -993,13 +1012,14 @@ class Client(
         n_workers
             How many workers; -1: all.
         """
-        return scheduler_info(self._session, self.address, n_workers)
+        most = whole_of(n_workers, "n_workers", -1, None, "number of workers", "-1 is all of them")
+        return scheduler_info(self._session, self.address, most)
 
     def nthreads(self, workers: Any = None, **kwargs: Any) -> dict[str, int]:
         """Worker address to its number of threads; of all, or of those named."""
         rows = self._session.running_workers()
         if workers is not None:
-            named = self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
+            named = self._worker_ids(workers)
             rows = [row for row in rows if row["id"] in named]
         return {row["address"]: row["threads"] for row in rows}
 

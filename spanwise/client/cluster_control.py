@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, Self
 
-from spanwise.client.arguments import seconds_of
+from spanwise.client.arguments import seconds_of, workers_of
 from spanwise.client.launch import MOST_WORKERS, check_workers
 from spanwise.client.queries import info_of_workers, tasks_seen
 from spanwise.client.session import ANSWER_TO, Session
@@ -148,7 +148,7 @@ class ClusterControl:
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         raise NotImplementedError
 
-    def _worker_ids(self, named: Iterable[Any]) -> list[int]:
+    def _worker_ids(self, named: Any) -> list[int]:
         raise NotImplementedError
 
     def scale(self, n: int) -> Any:
@@ -199,20 +199,22 @@ class ClusterControl:
             Address of each worker that has gone to what was known of it. A warning says why others
             stay: nobody could take their results.
         """
-        return self._call(self._retire_workers, workers, close_workers)
+        named = None if workers is None else workers_of(workers)
+        return self._call(self._retire_workers, named, close_workers)
 
-    def _retire_workers(self, workers: Any, close: bool) -> dict[str, dict[str, Any]]:
+    def _retire_workers(self, named: list[Any] | None, close: bool) -> dict[str, dict[str, Any]]:
         session = self._session
-        if workers is None:
+        if named is None:
             busy = {task.worker for task in tasks_seen(session, states=["processing"])}
             rows = session.running_workers()
             chosen = [row["id"] for row in rows if row["id"] not in busy]
             chosen = chosen[1:] if len(chosen) == len(rows) else chosen
         else:
-            named = [workers] if isinstance(workers, (str, int)) else [*workers]
             # Who asks for one that goes already is told when it has gone.
             chosen = [each for one in named for each in session.workers_called(one, closing=True)]
-            self._worker_ids(one for one in named if not session.workers_called(one, closing=True))
+            self._worker_ids(
+                [one for one in named if not session.workers_called(one, closing=True)]
+            )
         infos = info_of_workers(session, closing=True)
         known = {info["id"]: address for address, info in infos.items()}
         gone, sentence = command(
@@ -291,13 +293,12 @@ class ClusterControl:
         TimeoutError
         """
         limit = self._patience(timeout)
-        return self._call(self._restart_workers, workers, limit, raise_for_error)
+        return self._call(self._restart_workers, workers_of(workers), limit, raise_for_error)
 
     def _restart_workers(
-        self, workers: Sequence[Any], timeout: float | None, raise_for_error: bool
+        self, workers: list[Any], timeout: float | None, raise_for_error: bool
     ) -> dict[Any, str]:
         session = self._session
-        workers = [workers] if isinstance(workers, (str, int)) else list(workers)
         chosen = self._worker_ids(workers)
         count = len(session.running_workers())
         command(session, "restart", workers=chosen)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from spanwise.errors import ClusterError
 from spanwise.observed.doorbell import secret_in
 from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.page_file import checked_path
 from spanwise.processes.process_state import lives
 from spanwise.wire.handshake import SECRET_BYTES
 
@@ -148,6 +149,7 @@ def copy_cluster_file(address: str, target: str | os.PathLike[str]) -> None:
     ------
     ClusterError, OSError
     """
+    checked_path(target)
     text = json.dumps(_at_address(address)[1], indent=1)
     place = Path(target)
     # Only this user can read it, and no other writer has its name.

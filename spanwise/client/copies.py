@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+from spanwise.client.arguments import shown, whole_of
 from spanwise.client.entries import FINISHED
-from spanwise.client.futures_of import futures_of
+from spanwise.client.futures_of import futures_given
 from spanwise.client.of_others import refuse_others
 from spanwise.client.queries import TaskSeen, tasks_seen
 from spanwise.client.session import Session
@@ -130,7 +131,7 @@ class CopyMethods:
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         raise NotImplementedError
 
-    def _worker_ids(self, named: Iterable[Any]) -> list[int]:
+    def _worker_ids(self, named: Any) -> list[int]:
         raise NotImplementedError
 
     def replicate(
@@ -165,17 +166,23 @@ class CopyMethods:
         ClusterError
             Copies could not be made; the message says why.
         """
-        return self._call(self._replicate, futures_of(futures), n, workers, branching_factor)
+        branching = whole_of(branching_factor, "branching_factor", 1, None, "number of copies")
+        found = futures_given(futures, "replicate")
+        return self._call(self._replicate, found, n, workers, branching)
 
     def _replicate(self, futures: list[Any], n: int | None, workers: Any, branching: int) -> None:
         ids = self._takers(workers)
+        if not ids:
+            raise ValueError(
+                "No worker of these takes results now, so that none can be replicated: leave "
+                "workers= out, or wait for workers with wait_for_workers()"
+            )
         count = len(ids) if n is None else n
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(ids):
             raise ValueError(
-                f"n={n}: each result can be on 1 to {len(ids)} workers, as many as take results now"
+                f"n={shown(n)}: each result can be on 1 to {len(ids)} workers, as many as take "
+                "results now"
             )
-        if branching < 1:
-            raise ValueError(f"branching_factor={branching} is less than 1")
         spread(self._session, self._seen(futures, "replicate"), count, ids, branching)
 
     def rebalance(self, futures: Any = None, workers: Any = None, **kwargs: Any) -> Any:
@@ -195,7 +202,7 @@ class CopyMethods:
         ValueError
             No worker is called so.
         """
-        found = None if futures is None else futures_of(futures)
+        found = None if futures is None else futures_given(futures, "rebalance")
         return self._call(self._rebalance, found, workers)
 
     def _rebalance(self, futures: list[Any] | None, workers: Any) -> None:
@@ -213,8 +220,7 @@ class CopyMethods:
         }
         if workers is None:
             return sorted(rows)
-        named = [workers] if isinstance(workers, (str, int)) else [*workers]
-        return [each for each in dict.fromkeys(self._worker_ids(named)) if each in rows]
+        return [each for each in dict.fromkeys(self._worker_ids(workers)) if each in rows]
 
     def _seen(self, futures: list[Any], method: str) -> list[TaskSeen]:
         """Where the results are, once all are there.

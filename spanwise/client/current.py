@@ -13,6 +13,7 @@ from typing import Any
 import dask
 from dask.callbacks import Callback
 
+from spanwise.client.arguments import shown
 from spanwise.client.elsewhere import stand_in_elsewhere
 
 #: Settings while a client is current: without a distributed client the shuffle would
@@ -69,6 +70,8 @@ def default_client(c: Any = None) -> Any:
     ------
     ValueError
         There is none.
+    TypeError
+        `c` is none.
     """
     found = c if c is not None else dask.config.get("scheduler", default=None)
     # In a worker the settings hold what answers for each task.
@@ -77,6 +80,11 @@ def default_client(c: Any = None) -> Any:
         return found
     theirs = dasks_client() if c is None else c
     if not is_dasks_client(theirs):
+        if c is not None:
+            raise TypeError(
+                "client is a client of Spanwise or of distributed, or what spanwise.attach() "
+                f"returned, not {shown(c)}"
+            )
         raise ValueError("No Spanwise client is open: make one with spanwise.Client()")
     return theirs
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dask.typing import no_default
 
+from spanwise.client.arguments import is_key, shown
 from spanwise.shared.place import Place
 from spanwise.shared.requests import Call
 from spanwise.shared.steps import Steps, checked, run, run_async
@@ -47,6 +48,8 @@ class DatasetMethods:
             a million futures.
         """
         given = dict(kwargs)
+        if not is_key(name):
+            raise TypeError(f"name is a text or another plain value, not {shown(name)}")
         if len(args) == 1 and name is not None:
             given[name] = args[0]
         elif args or name is not None:

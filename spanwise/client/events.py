@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from spanwise.client.arguments import check_function
 from spanwise.client.patience import Patience, name_of
 from spanwise.notices import tell, warn_asker
 from spanwise.wire import plain
@@ -101,6 +102,7 @@ class EventMethods:
         ValueError
             The client has subscribed to 10,000 topics already.
         """
+        check_function(handler, "subscribe_topic")
         loop = asyncio.get_running_loop() if self.asynchronous else None
         return self._call(self._session.subscriptions.add, topic, handler, loop)
 

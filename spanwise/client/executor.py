@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from spanwise.client.arguments import seconds_of
 from spanwise.client.future import Future
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class ClientExecutor(concurrent.futures.Executor):
         """
         if kwargs:
             raise TypeError(f"map() takes timeout and chunksize, not {', '.join(sorted(kwargs))}")
-        end = None if timeout is None else time.monotonic() + timeout
+        seconds = seconds_of(timeout)
+        end = None if seconds is None else time.monotonic() + seconds
         with self._lock:
             if self._shut:
                 raise RuntimeError("cannot schedule new futures after shutdown")

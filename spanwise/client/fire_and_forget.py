@@ -6,7 +6,7 @@ from typing import Any
 
 from spanwise.client.either_engine import dasks_own, holds_dasks_futures
 from spanwise.client.entries import Entry
-from spanwise.client.futures_of import futures_of, listed
+from spanwise.client.futures_of import futures_given, listed
 
 
 def fire_and_forget(obj: Any) -> None:
@@ -21,6 +21,11 @@ def fire_and_forget(obj: Any) -> None:
         What :func:`spanwise.futures_of` takes: a future, a persisted collection, or containers;
         or an iterator or a view of futures. Those of `distributed` are given to its own function.
 
+    Raises
+    ------
+    TypeError
+        It holds no future: what the function returned was given, and not what ``submit`` did.
+
     Examples
     --------
     >>> fire_and_forget(client.submit(write, table))            # doctest: +SKIP
@@ -30,7 +35,7 @@ def fire_and_forget(obj: Any) -> None:
         dasks_own("fire_and_forget")(obj)
         return
     entries: dict[Any, list[Entry]] = {}
-    for future in futures_of(obj):
+    for future in futures_given(obj, "fire_and_forget"):
         if not future.done():
             entries.setdefault(future.client._session, []).append(future._alive())
     for session, found in entries.items():

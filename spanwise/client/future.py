@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dask.utils import typename
 
-from spanwise.client.arguments import seconds_of
+from spanwise.client.arguments import check_function, seconds_of, shown
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
 from spanwise.client.html import future_html
 from spanwise.client.living_expressions import Releases
@@ -47,7 +47,13 @@ class Future(TaskRef):
     def __init__(
         self, entry: Entry, client: Holder, first_name: tuple[int, int, int] | None = None
     ) -> None:
-        self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
+        try:
+            self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
+        except AttributeError:
+            raise TypeError(
+                "A future is not made of a key: submit(), map(), compute(), persist() and "
+                f"scatter() return futures. It was given {shown(entry)}"
+            ) from None
         self._entry: Entry | None = entry
         if first_name is None and entry.released:
             # The result may be had again before it is let go of, and is not in the futures that
@@ -129,7 +135,7 @@ class Future(TaskRef):
         return future_html(self.key, self.status, self.type)
 
     def __del__(self) -> None:
-        entry = self._entry
+        entry = getattr(self, "_entry", None)  # (without one where it was not made)
         if entry is not None:
             self.client._session.drop_later(entry)
 
@@ -259,6 +265,7 @@ class Future(TaskRef):
 
     def add_done_callback(self, fn: Callable[[Future], Any]) -> None:
         """Call `fn` with this future, in another thread, once it is done."""
+        check_function(fn, "add_done_callback")
 
         def run() -> None:
             threading.Thread(target=fn, args=(self,), name="spanwise-callback", daemon=True).start()

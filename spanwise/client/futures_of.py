@@ -7,8 +7,10 @@ from typing import Any
 
 from dask.base import is_dask_collection as _is_dask_collection
 
+from spanwise.client.arguments import shown
 from spanwise.client.entries import CANCELLED
 from spanwise.client.future import Future
+from spanwise.notices import warn_asker
 
 
 def futures_of(o: Any, client: Any = None) -> list[Future]:
@@ -31,6 +33,54 @@ def futures_of(o: Any, client: Any = None) -> list[Future]:
     if client is not None:
         refuse_cancelled(futures)
     return futures
+
+
+def futures_given(given: Any, method: str, lenient: bool = False) -> list[Future]:
+    """Return the futures that a method is to do something with, each once.
+
+    Where nothing of a collection is on the cluster, a warning says so: nothing can be done.
+
+    Parameters
+    ----------
+    given
+        As of :func:`futures_of`; also an iterator or a view of futures.
+    method
+        Its name, for the messages.
+    lenient
+        Of collections and containers nothing is said: of some there may be nothing to be done.
+
+    Raises
+    ------
+    TypeError
+        It holds no future, and could not.
+    """
+    within = listed(given)
+    found = futures_of(within)
+    if found:
+        return found
+    lazy: list[Any] = []
+    pending = [within]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, (list, tuple, set, frozenset)):
+            pending += one
+        elif isinstance(one, dict):
+            pending += one.values()
+        elif lenient and one is not within:
+            continue
+        elif is_collection(one):
+            lazy.append(one)
+        else:
+            raise TypeError(
+                f"{method}() takes futures, persisted collections, and containers of them, not "
+                f"{shown(given)}"
+            )
+    if lazy and not lenient:
+        warn_asker(
+            f"{method}() has nothing to do: this {type(lazy[0]).__name__} is not persisted, so "
+            f"nothing of it is on the cluster. Write x = x.persist(), then {method} x."
+        )
+    return found
 
 
 def each_in(o: Any, kind: type | tuple[type, ...]) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import pickle
 import sys
 import time
@@ -12,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanwise.client.arguments import shown, whole_of, workers_of
 from spanwise.client.cluster_file import folder_of
 from spanwise.client.events import Event, _get_events
 from spanwise.client.on_workers import logs_here
@@ -20,6 +22,7 @@ from spanwise.client.queries import scheduler_info, tasks_seen
 from spanwise.client.session import dump
 from spanwise.errors import ClusterError
 from spanwise.notices import warn_asker
+from spanwise.observed.page_file import checked_path
 from spanwise.plugins import ForwardLogging
 
 #: Lines of the scheduler's log that are read: it is cut at 16 MiB.
@@ -104,15 +107,16 @@ class LogMethods:
         """
         if nanny:
             raise NotImplementedError("nanny=True: workers have no nanny; the scheduler has a log")
-        return self._call(self._get_worker_logs, n, workers)
+        named = None if workers is None else workers_of(workers)
+        return self._call(self._get_worker_logs, _count_of(n), named)
 
-    def _get_worker_logs(self, n: int | None, workers: Any) -> dict[str, Any]:
+    def _get_worker_logs(self, n: int | None, named: list[Any] | None) -> dict[str, Any]:
+        ids = None if named is None else self._worker_ids(named)
         found = self._run_everywhere(logs_here, n)
-        if workers is None:
+        if ids is None:
             return found
-        named = [workers] if isinstance(workers, (str, int)) else [*workers]
         rows = self._session.workers
-        wanted = {rows[each]["address"] for each in self._worker_ids(named) if each in rows}
+        wanted = {rows[each]["address"] for each in ids if each in rows}
         return {address: logs for address, logs in found.items() if address in wanted}
 
     def get_scheduler_logs(self, n: int | None = None) -> Any:
@@ -133,10 +137,10 @@ class LogMethods:
         ClusterError
             The log is not there: the cluster has ended.
         """
-        return self._call(self._get_scheduler_logs, n)
+        return self._call(self._get_scheduler_logs, _count_of(n))
 
     def _get_scheduler_logs(self, n: int | None) -> tuple[tuple[str, str], ...]:
-        most = _MOST_LINES if n is None else max(0, min(n, _MOST_LINES))
+        most = _MOST_LINES if n is None else min(n, _MOST_LINES)
         log = folder_of(self.address) / "scheduler.log"
         try:
             with log.open(encoding="utf-8", errors="replace") as file:
@@ -211,12 +215,20 @@ class LogMethods:
         ValueError
             There is no such format, or no such part.
         """
-        unknown = {*exclude} - {*_PARTS}
+        exclude = [exclude] if isinstance(exclude, str) else exclude
+        if not isinstance(exclude, Collection):
+            raise TypeError(
+                f"exclude is a list of some of {', '.join(_PARTS)}; not {shown(exclude)}"
+            )
+        unknown = {*map(str, exclude)} - {*_PARTS}
         if format != "json":
             raise ValueError(f'format="json" is all there is, not {format!r}')
         if unknown:
             raise ValueError(f"exclude= takes some of {', '.join(_PARTS)}; not {sorted(unknown)}")
-        name = filename if filename.endswith(".json") else f"{filename}.json"
+        checked_path(filename)
+        name = os.fspath(filename)
+        name = name if name.endswith(".json") else f"{name}.json"
+        checked_path(name)
         return self._call(self._dump, Path(name), frozenset(exclude))
 
     def _dump(self, path: Path, exclude: frozenset[str]) -> str:
@@ -250,6 +262,10 @@ class LogMethods:
             ]
             for state in _STATES
         }
+
+
+def _count_of(n: Any) -> int | None:
+    return None if n is None else whole_of(n, "n", 0, None, "number of lines")
 
 
 def _topic_of(logger_name: str | None) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from spanwise.client.arguments import workers_of
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.observed import Observed
 from spanwise.client.profiles import ProfileMethods
@@ -32,6 +34,8 @@ class MeasuredMethods(ProfileMethods, TaskStreamMethods):
         _memory_runs: Iterator[int]
 
         def _call(self, function: Callable[..., Any], *args: Any) -> Any: ...
+
+        def _worker_ids(self, named: Any) -> list[int]: ...
 
     def spans(self) -> Any:
         """All spans with their figures, parents before children.
@@ -67,8 +71,10 @@ class MeasuredMethods(ProfileMethods, TaskStreamMethods):
             ``with span(…) as id`` gives it, or a SpanInfo; the whole subtree counts. Or a
             mapping of ``any``, ``all`` and ``not`` to one or a list of these:
             ``{"any": ["load", "clean"], "not": "read"}``.
-        function, worker
-            One, or several.
+        function
+            A name, or several.
+        worker
+            A number, name, host or address, or several; of a worker that has gone its number.
         start, stop
             Wall clock, seconds since the epoch.
         unit
@@ -81,8 +87,16 @@ class MeasuredMethods(ProfileMethods, TaskStreamMethods):
         """
         return self._call(self._fine_metrics, span, function, worker, start, stop, unit)
 
-    def _fine_metrics(self, *selection: Any) -> FineMetrics:
-        return self._observed.fine_metrics(*selection)
+    def _fine_metrics(self, span: Any, function: Any, worker: Any, *rest: Any) -> FineMetrics:
+        numbers = None if worker is None else self._numbers_of(workers_of(worker))
+        return self._observed.fine_metrics(span, function, numbers, *rest)
+
+    def _numbers_of(self, named: list[Any]) -> list[int]:
+        found: list[int] = []
+        for one in named:
+            # (a number may be that of a worker that has gone)
+            found += [int(one)] if isinstance(one, Integral) else self._worker_ids([one])
+        return found
 
     def _begin_memory_run(self, label: str, measure: str, interval: float) -> ClusterMemoryRun:
         number = next(self._memory_runs)

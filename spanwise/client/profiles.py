@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
 from time import localtime, strftime
 from typing import TYPE_CHECKING, Any
 
-from spanwise.client.arguments import shown
+from spanwise.client.arguments import flag_of, shown, workers_of
 from spanwise.client.observed import Observed
 from spanwise.client.on_workers import machinery_here
 from spanwise.errors import ClusterError
-from spanwise.observed.page_file import checked_path
-from spanwise.observed.profile_page import with_page
+from spanwise.observed.profile_page import check_page, with_page
 from spanwise.observed.profiles import Profile, profile_of_stacks
 from spanwise.observed.questions import moment
 from spanwise.observed.scheduler_profile import SchedulerProfile
@@ -63,7 +62,8 @@ class ProfileMethods:
             Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
             Whole seconds count, those of the cluster's clock that the range touches.
         workers
-            Addresses; one, or several. Unknown ones are passed over.
+            Addresses, names or numbers; one, or several. Unknown ones are passed over, for a
+            worker that has gone is known by its address alone.
         merge_workers
             False: a tree for each worker's address.
         plot
@@ -84,6 +84,11 @@ class ProfileMethods:
             A tag (at any depth), a tuple of tags (the path from the root), or a SpanInfo; the
             whole subtree counts.
 
+        Raises
+        ------
+        ValueError
+            There is no such span; the error lists those that are near.
+
         Returns
         -------
         dict, or (dict, Page) with `plot` or `filename`
@@ -94,15 +99,16 @@ class ProfileMethods:
         """
         if key is not None and not isinstance(key, str):
             raise TypeError(f"key is a prefix of tasks' keys, such as 'inc', not {shown(key)}")
-        if filename:
-            checked_path(filename)
-        if scheduler:
+        check_page(plot, filename)
+        merge_workers = flag_of(merge_workers, "merge_workers")
+        server = flag_of(server, "server")
+        if flag_of(scheduler, "scheduler"):
             if key is not None or span is not None or workers is not None:
                 raise ValueError("key=, span= and workers= are of tasks: scheduler=True has none")
             return self._call(self._profile_of_scheduler, start, stop, plot, filename)
         if server and (key is not None or span is not None):
             raise ValueError("key= and span= are of tasks: server=True is what workers do besides")
-        wanted = [workers] if isinstance(workers, (str, int)) else workers
+        wanted = None if workers is None else workers_of(workers)
         selection = key, start, stop, wanted, span
         return self._call(self._profile, selection, merge_workers, plot, filename, server)
 
@@ -116,7 +122,7 @@ class ProfileMethods:
     ) -> Any:
         key, start, stop, wanted, span = selection
         running = [row["address"] for row in self._session.running_workers()]
-        workers = None if wanted is None else _texts(wanted)
+        workers = None if wanted is None else self._addresses_of(wanted)
         if server:
             profile = self._of_machinery(start, stop, workers, not merge_workers)
         else:
@@ -129,6 +135,16 @@ class ProfileMethods:
         asked = {"Key": key, "From": start, "Until": stop, "Span": span, "Workers": workers}
         title = "Workers besides tasks" if server else "Functions of tasks"
         return with_page(found, profile, self._session.name, asked, plot, filename, title)
+
+    def _addresses_of(self, wanted: list[Any]) -> list[str]:
+        """What the workers are called in the log; of one that is not there, as it was given."""
+        session = self._session
+        found: list[str] = []
+        for one in wanted:
+            ids = session.workers_called(one, closing=True)
+            found += [session.workers[each]["address"] for each in ids if each in session.workers]
+            found += [] if ids else [str(one)]
+        return found
 
     def _profile_of_scheduler(
         self, start: Any, stop: Any, plot: bool | str, filename: str | Path | None
@@ -182,7 +198,3 @@ class ProfileMethods:
         }
         seconds = max((interval for interval, _ in answers.values()), default=0.0)
         return profile_of_stacks(stacks, seconds, by_worker)
-
-
-def _texts(addresses: Iterable[Any]) -> list[str]:
-    return [str(each) for each in addresses]

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import dask
 from dask.utils import key_split
 
+from spanwise.client.arguments import keys_of, shown, workers_of
 from spanwise.client.current import SETTINGS
 from spanwise.client.dashboard import dashboard_link
 from spanwise.client.entries import Entry
-from spanwise.client.futures_of import futures_of
+from spanwise.client.futures_of import futures_given
 from spanwise.client.of_others import refuse_others
 from spanwise.client.on_workers import stacks_here, versions_here
 from spanwise.client.session import Session
@@ -166,7 +167,7 @@ class Queries:
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         raise NotImplementedError
 
-    def _worker_ids(self, named: Iterable[Any]) -> list[int]:
+    def _worker_ids(self, named: Any) -> list[int]:
         raise NotImplementedError
 
     def _run_everywhere(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
@@ -187,7 +188,7 @@ class Queries:
         dict
             Key to a list of addresses; empty for what is not in memory.
         """
-        found = None if futures is None else futures_of(futures)
+        found = None if futures is None else futures_given(futures, "who_has")
         return self._call(self._who_has, found)
 
     def _who_has(self, futures: list[Any] | None) -> dict[Key, list[str]]:
@@ -212,9 +213,9 @@ class Queries:
         dict
             Address to a list of keys. A name that no worker has gets an empty list.
         """
-        return self._call(self._has_what, workers)
+        return self._call(self._has_what, None if workers is None else workers_of(workers))
 
-    def _has_what(self, workers: Any) -> dict[str, list[Key]]:
+    def _has_what(self, workers: list[Any] | None) -> dict[str, list[Key]]:
         addresses = self._addresses()
         found: dict[str, list[Key]] = {address: [] for address in addresses.values()}
         for task in tasks_seen(self._session, states=["memory"], worker=self._only(workers)):
@@ -224,7 +225,7 @@ class Queries:
         if workers is None:
             return found
         asked: dict[str, list[Key]] = {}
-        for one in _listed(workers):
+        for one in workers:
             ids = self._session.workers_called(one)
             asked |= {addresses[each]: found[addresses[each]] for each in ids} or {one: []}
         return asked
@@ -249,12 +250,12 @@ class Queries:
         ValueError
             No worker is called so.
         """
-        return self._call(self._processing, workers)
+        return self._call(self._processing, None if workers is None else workers_of(workers))
 
-    def _processing(self, workers: Any) -> dict[str, list[Key]]:
+    def _processing(self, workers: list[Any] | None) -> dict[str, list[Key]]:
         addresses = self._addresses()
         if workers is not None:
-            wanted = self._worker_ids(_listed(workers))
+            wanted = self._worker_ids(workers)
             addresses = {each: addresses[each] for each in wanted if each in addresses}
         found: dict[str, list[Key]] = {address: [] for address in addresses.values()}
         only = self._only(workers)
@@ -269,7 +270,7 @@ class Queries:
         Parameters
         ----------
         keys
-            Default: all.
+            One, or a list of several, or of futures; default: all.
         summary
             Sums by the keys' prefixes, as ``key_split`` makes them.
 
@@ -283,9 +284,10 @@ class Queries:
         KeyError
             A key that is not in memory.
         """
-        return self._call(self._nbytes, keys, summary)
+        wanted = None if keys is None else keys_of(keys, "keys")
+        return self._call(self._nbytes, wanted, summary)
 
-    def _nbytes(self, keys: Any, summary: bool) -> dict[Any, int]:
+    def _nbytes(self, keys: list[Key] | None, summary: bool) -> dict[Any, int]:
         tasks = tasks_seen(self._session, states=["memory"])
         sizes = {task.key: int(task.nbytes) for task in tasks}
         if keys is not None:
@@ -311,9 +313,13 @@ class Queries:
             Address to key to the frames of the thread, the outermost first. Workers without one
             are left out.
         """
-        wanted = None if futures is None and keys is None else {*(keys or ())}
+        wanted = (
+            None
+            if futures is None and keys is None
+            else {*keys_of(() if keys is None else keys, "keys")}
+        )
         if wanted is not None and futures is not None:
-            wanted |= {each.key for each in futures_of(futures)}
+            wanted |= {each.key for each in futures_given(futures, "call_stack")}
         return self._call(self._call_stack, wanted)
 
     def _call_stack(self, wanted: set[Key] | None) -> dict[str, dict[Key, list[str]]]:
@@ -350,7 +356,7 @@ class Queries:
         """
         if on_error not in ("raise", "ignore"):
             raise ValueError(f"on_error is 'raise' or 'ignore', not {on_error!r}")
-        return self._call(self._story, keys_or_stimuli, on_error)
+        return self._call(self._story, keys_of(keys_or_stimuli, "story()"), on_error)
 
     def _story(self, named: Sequence[Any], on_error: str) -> list[tuple[Any, ...]]:
         try:
@@ -362,8 +368,7 @@ class Queries:
 
     def _story_of(self, named: Sequence[Any]) -> list[tuple[Any, ...]]:
         session = self._session
-        keys = [getattr(each, "key", each) for each in named]
-        entries = [entry for key in keys if (entry := session.by_key.get(key)) is not None]
+        entries = [entry for key in named if (entry := session.by_key.get(key)) is not None]
         by_id = {entry.id: entry.key for entry in entries}
         answer = session.ask(
             "question", {"about": "story"}, {"ids": [(number,) for number in by_id]}
@@ -391,7 +396,7 @@ class Queries:
         check
             Raise an error if workers and client differ.
         packages
-            Others that are asked for too.
+            Others that are asked for too; one, or several.
 
         Returns
         -------
@@ -406,7 +411,12 @@ class Queries:
         TimeoutError
             With `check`: there are workers, and none of them has answered.
         """
-        return self._call(self._get_versions, check, [*(packages or ())])
+        names = [packages] if isinstance(packages, str) else packages or ()
+        if not isinstance(names, Iterable) or not all(isinstance(each, str) for each in names):
+            raise TypeError(
+                f"packages is a list of names, such as ['numpy'], not {shown(packages)}"
+            )
+        return self._call(self._get_versions, check, [*names])
 
     def _get_versions(self, check: bool, packages: list[str]) -> dict[str, Any]:
         own = versions_here(packages)
@@ -452,11 +462,11 @@ class Queries:
     def _addresses(self) -> dict[int, str]:
         return {row["id"]: row["address"] for row in self._session.running_workers()}
 
-    def _only(self, workers: Any) -> int | None:
+    def _only(self, workers: list[Any] | None) -> int | None:
         """The number of the worker that alone is asked for: the others' tasks need not be sent."""
-        if workers is None or len(_listed(workers)) != 1:
+        if workers is None or len(workers) != 1:
             return None
-        ids = self._session.workers_called(_listed(workers)[0])
+        ids = self._session.workers_called(workers[0])
         return ids[0] if len(ids) == 1 else None
 
 
@@ -464,7 +474,3 @@ def _batched(entries: Sequence[Entry], count: int) -> Iterator[Sequence[Entry]]:
     """The entries, so many at a time."""
     for first in range(0, len(entries), count):
         yield entries[first : first + count]
-
-
-def _listed(workers: Any) -> list[Any]:
-    return [workers] if isinstance(workers, (str, int)) else list(workers)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
 from pathlib import Path
 from time import localtime, strftime
 from types import FrameType
 from typing import Any
 
+from spanwise.client.arguments import shown
 from spanwise.client.block import Block
 from spanwise.client.report_parts import (
     OWN_PROFILE,
@@ -69,11 +71,22 @@ class performance_report(Block):
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.filename = filename
+        if not (storage_options is None or isinstance(storage_options, Mapping)):
+            raise TypeError(
+                "storage_options are what fsspec takes, by name, such as {'anon': True}, not "
+                f"{shown(storage_options)}"
+            )
         self.storage_options = storage_options
         self.start: float | None = None
         self.stop: float | None = None
         self.page: Page | None = None
-        self._level = max(1, stacklevel)
+        level: Any = stacklevel
+        if not isinstance(level, Integral):
+            raise TypeError(
+                "stacklevel is a whole number: 1 for the function that has the block, 2 for its "
+                f"caller, not {shown(level)}"
+            )
+        self._level = max(1, int(level))
         self._watched: Watched | None = None
 
     def _begin(self) -> None:
@@ -81,6 +94,8 @@ class performance_report(Block):
         is_path = isinstance(self.filename, (str, os.PathLike))
         if not is_path or not _is_elsewhere(os.fspath(self.filename), self.storage_options):
             checked_path(self.filename)
+        else:
+            _check_elsewhere(os.fspath(self.filename))
         watched = watched_cluster()
         try:
             self.start = watched.begin()
@@ -125,6 +140,14 @@ def _is_elsewhere(filename: str, options: Mapping[str, Any] | None) -> bool:
     from fsspec.utils import infer_compression
 
     return "://" in filename or bool(options) or infer_compression(filename) is not None
+
+
+def _check_elsewhere(filename: str) -> None:
+    """Raise what fsspec raises of a protocol that it does not know, or cannot import."""
+    from fsspec import get_filesystem_class
+    from fsspec.utils import get_protocol
+
+    get_filesystem_class(get_protocol(filename))
 
 
 def _write(page: Page, filename: str, options: Mapping[str, Any] | None) -> None:

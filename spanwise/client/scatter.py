@@ -36,6 +36,8 @@ def scatter(client: Any, data: Any, workers: list[int] | None, broadcast: bool, 
     ClusterError
         There is no worker to put them on.
     """
+    if isinstance(data, range):
+        data = list(data)
     if isinstance(data, dict):
         values, keys = list(data.values()), list(data)
     elif isinstance(data, _CONTAINERS):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.client.block import Block
 from spanwise.client.observed import Observed
 from spanwise.client.watched import Watched, current_measured, watched_cluster
-from spanwise.observed.page_file import Page, checked_path
+from spanwise.observed.page_file import Page, checked_path, checked_plot
 from spanwise.observed.task_groups import task_groups, task_prefixes
 from spanwise.observed.task_stream_page import TASK_STREAM_FILE, with_picture
 
@@ -81,7 +81,7 @@ class TaskStreamMethods:
             ``cause``, ``exception_text``, ``traceback_text``
                 Of runs that failed: the key, what was raised, and the traceback with it.
         """
-        if plot == "save":
+        if checked_plot(plot) == "save":
             checked_path(filename)
         return self._call(self._task_stream, (start, stop, count), plot, filename)
 
@@ -187,7 +187,7 @@ class get_task_stream(_Collection):
         plot: bool | str = False,
         filename: str | Path = TASK_STREAM_FILE,
     ) -> None:
-        if plot == "save":
+        if checked_plot(plot) == "save":
             checked_path(filename)  # (at the end it would be too late)
         super().__init__(current_measured(client))
         self.data: list[dict[str, Any]] = []

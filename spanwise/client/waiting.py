@@ -229,6 +229,8 @@ class as_completed:
         """Add several futures."""
         if isinstance(futures, (str, Future)) or is_collection(futures):
             raise _no_future(futures)
+        if not isinstance(futures, Iterable):
+            raise _no_future(futures)
         for future in futures:
             self.add(future)
 

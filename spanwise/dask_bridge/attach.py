@@ -20,7 +20,7 @@ from spanwise.notices import tell
 from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
-from spanwise.observed.profile_page import with_page
+from spanwise.observed.profile_page import check_page, with_page
 from spanwise.observed.questions import Questions, moment
 from spanwise.processes.fork_hook import ForkHook
 
@@ -153,6 +153,7 @@ class AttachedCluster(AskedHandle):
             raise ValueError("key= and span= are of tasks: event loops have none")
         if scheduler and workers is not None:
             raise ValueError("workers= are of tasks: scheduler=True has none")
+        check_page(plot, filename)
         asked = self._asked()
         wanted = [workers] if isinstance(workers, str) else workers
         wanted = None if wanted is None else [str(each) for each in wanted]

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dask.utils import parse_timedelta
-
+from spanwise.client.arguments import seconds_of
 from spanwise.client.either_engine import dasks_own, holds_dasks_futures
 from spanwise.client.future import Future
 from spanwise.client.futures_of import futures_of, is_collection
@@ -93,7 +92,7 @@ def progress(
     found = _futures_in(futures)
     grouped = group_by if multi and notebook else None
     tasks = FollowedTasks(found, complete, grouped)
-    pause = _TERMINAL_SECONDS if interval is None else parse_timedelta(interval, default="s")
+    pause = _TERMINAL_SECONDS if interval is None else seconds_of(interval, "interval", 0)
     if notebook:
         bar = NotebookBar(tasks, _NOTEBOOK_SECONDS if interval is None else _seconds(pause))
         bar.start()
@@ -113,8 +112,8 @@ def is_kernel() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def _seconds(interval: Any) -> float:
-    return max(_LEAST_SECONDS, float(interval))
+def _seconds(interval: float | None) -> float:
+    return max(_LEAST_SECONDS, interval or 0.0)
 
 
 async def _in_thread(bar: TextBar) -> None:

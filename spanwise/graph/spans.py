@@ -85,8 +85,8 @@ def span(*tags: str) -> Iterator[str]:
 
     Raises
     ------
-    ValueError
-        On entering, if there is no tag.
+    TypeError, ValueError
+        On entering, if there is no tag, or one is no text.
 
     Examples
     --------
@@ -95,6 +95,10 @@ def span(*tags: str) -> Iterator[str]:
     """
     if not tags:
         raise ValueError("span() needs at least one tag, such as span('load')")
+    given: tuple[Any, ...] = tags
+    for tag in given:
+        if tag is None or isinstance(tag, (list, tuple, set, frozenset, dict)) or callable(tag):
+            raise TypeError(f"span() takes tags, such as span('load', 'csv'), not {tag!r:.80}")
     remember_provenance()
     enclosing = current_span()
     record = None if enclosing is None else record_of(enclosing)

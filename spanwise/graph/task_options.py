@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf
 from numbers import Integral, Real
 from typing import Any
 
@@ -132,6 +133,8 @@ def _retries(given: Any) -> int:
         raise TypeError(f"retries is a number of times to run a task again, not {given!r:.80}")
     if not given >= 0:  # (nor NaN)
         raise ValueError(f"retries is a number of times from 0, not {given!r:.80}")
+    if given != inf and given != int(given):
+        raise ValueError(f"retries is a whole number of times, not {given!r:.80}")
     return int(min(given, _MOST_RETRIES))
 
 

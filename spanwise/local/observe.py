@@ -24,7 +24,7 @@ from spanwise.observed.asked_handle import AskedHandle
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.html import cluster_html
 from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.profile_page import with_page
+from spanwise.observed.profile_page import check_page, with_page
 from spanwise.observed.questions import Questions
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.processes.node import NodeNotFound
@@ -157,6 +157,7 @@ class Observation(AskedHandle):
         span: Any = None,
     ) -> Any:
         """In which functions threads were; as :meth:`spanwise.Client.profile`."""
+        check_page(plot, filename)
         profile = self._asked().profile(key, start, stop, None, span)
         asked = {"Key": key, "From": start, "Until": stop, "Span": span}
         return with_page(profile.tree(), profile, self.name, asked, plot, filename)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from spanwise.observed.page_file import checked_path, checked_plot
 from spanwise.observed.questions import FineMetrics, Questions
 from spanwise.observed.span_info import SpanInfo
 from spanwise.observed.task_stream_page import TASK_STREAM_FILE, with_picture
@@ -68,5 +69,7 @@ class AskedHandle:
         filename: str | Path = TASK_STREAM_FILE,
     ) -> Any:
         """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
+        if checked_plot(plot) == "save":
+            checked_path(filename)
         asked = self._asked()
         return with_picture(asked.task_stream(start, stop, count), asked, self.name, plot, filename)

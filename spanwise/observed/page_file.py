@@ -25,6 +25,22 @@ _SCRIPT = Path(__file__).parent.parent / "node" / "page.js"
 _FRAME_HEIGHT_PX = 640
 
 
+def checked_plot(plot: Any) -> bool | str:
+    """Return whether a page is wanted, or ``"save"``: it is to be written too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is something else: any text would count as True.
+    """
+    if plot is None or isinstance(plot, (bool, int)) or type(plot).__name__ in ("bool", "bool_"):
+        return bool(plot)
+    if isinstance(plot, str) and plot == "save":
+        return plot
+    error = ValueError if isinstance(plot, str) else TypeError
+    raise error(f"plot is True, False, or 'save' to write the page too, not {plot!r:.80}")
+
+
 def checked_path(filename: str | os.PathLike[str]) -> Path:
     """Return where a page will be written; each error names the path as it was given.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import localtime, strftime
 from typing import Any
 
-from spanwise.observed.page_file import Page, WithPage
+from spanwise.observed.page_file import Page, WithPage, checked_path, checked_plot
 from spanwise.observed.profiles import Profile
 
 #: Where ``plot="save"`` writes it.
@@ -47,6 +47,18 @@ def profile_page(
             "sections": [profile_section(profile, title)],
         }
     )
+
+
+def check_page(plot: Any, filename: Any) -> None:
+    """Raise at once what :func:`with_page` would raise when all has been asked.
+
+    Raises
+    ------
+    TypeError, ValueError, OSError
+    """
+    path = filename or (PROFILE_FILE if checked_plot(plot) == "save" else None)
+    if path:
+        checked_path(path)
 
 
 def with_page(

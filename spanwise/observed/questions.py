@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import inf, isnan
-from numbers import Real
+from numbers import Integral, Real
 from operator import index
 from time import monotonic, sleep
 from typing import Any, Protocol
@@ -376,6 +376,8 @@ class Questions:
     ) -> FineMetrics:
         """Seconds, bytes and counts by activity; see :meth:`spanwise.Client.fine_metrics`."""
         filter = self._filter(span, function, worker)
+        if not (unit is None or isinstance(unit, str)):
+            raise TypeError(f"unit is a text, such as 'seconds' or 'bytes', not {unit!r:.80}")
         after = self.log.flush()
         # The entries are of every unit; the rest of the answer is of one.
         result = self.query(
@@ -400,6 +402,10 @@ class Questions:
                 checked_text(note)
         except (TypeError, ValueError) as error:
             raise unreadable("fine-metrics", error) from error
+        if unit is not None and not entries and unit not in _UNITS:
+            there = sorted({*_UNITS, *(checked_text(entry[3]) for entry in result["entries"])})
+            note = f"There are no figures in {unit!r:.80}; there are {', '.join(there)}."
+            result = {**result, "notes": [*result.get("notes", ()), note]}
         if span is not None and not entries and (note := self._no_such_span(span)):
             result = {**result, "notes": [*result.get("notes", ()), note]}
         return FineMetrics(entries, result, unit)
@@ -440,9 +446,9 @@ class Questions:
         if span is not None:
             filter["spans"] = span_filter(span)
         if function is not None:
-            filter["functions"] = [function] if isinstance(function, str) else list(function)
+            filter["functions"] = _each(function, str, "function is the name of a function")
         if worker is not None:
-            filter["workers"] = [worker] if isinstance(worker, int) else list(worker)
+            filter["workers"] = _each(worker, Integral, "worker is the number of a worker")
         return filter
 
     def _range(self, start: float | None, stop: float | None) -> Any:
@@ -468,8 +474,10 @@ class Questions:
                 count = index(count)
             except TypeError:
                 raise TypeError(f"count is a whole number of records, not {count!r:.80}") from None
+            if count < 0:
+                raise ValueError(f"count is a whole number of records from 0, not {count!r:.80}")
         if count is not None and (start is None or stop is None):
-            left = max(0, count)
+            left = count
             params = {"limit": left, "newest": start is None}
         return self._records(self._range(*self._moments(start, stop)), params, left)
 
@@ -547,11 +555,29 @@ class Questions:
                 continue
             except (LookupError, TypeError, ValueError) as error:
                 raise unreadable("profile", error) from error
-            return pages.whole()
+            profile = pages.whole()
+            if span is not None and profile.missing and (says := self._no_such_span(span)):
+                # (a profile has no place for a note)
+                raise ValueError(says)
+            return profile
         raise ClusterError(
             "The observer drops old samples faster than it tells them: ask for a profile of less "
             "(start=, key=, workers=)."
         )
+
+
+def _each(given: Any, kind: type, says: str) -> list[Any]:
+    """One of a kind, or several, as a list.
+
+    Raises
+    ------
+    TypeError
+    """
+    is_list = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    found = [*given] if is_list else [given]
+    if not all(isinstance(each, kind) and not isinstance(each, bool) for each in found):
+        raise TypeError(f"{says}, or a list of those, not {given!r:.80}")
+    return [int(each) for each in found] if kind is Integral else found
 
 
 def moment(given: float | str | None, now: float) -> float | None:

@@ -368,4 +368,9 @@ def _term(span: Any) -> dict[str, Any]:
         return {"path": [], "id": span.id}
     if isinstance(span, str):
         return {"path": [], "id": span} if _ID.fullmatch(span) else {"tag": span}
+    if not isinstance(span, (list, tuple)):
+        raise TypeError(
+            "span is a tag, a tuple of tags, an id, a SpanInfo, or a mapping of 'any', 'all' and "
+            f"'not' to these, not {span!r:.80}"
+        )
     return {"path": [str(tag) for tag in span]}

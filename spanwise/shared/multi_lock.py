@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from math import inf
+from operator import index
 from typing import Any, TypeVar
 
 from spanwise.shared.lock import Lock
@@ -41,7 +42,10 @@ class MultiLock:
     """
 
     def __init__(self, names: Iterable[Any] | None = None, client: Any = None) -> None:
-        self.names = list(names or [])
+        if not (names is None or isinstance(names, Iterable)):
+            raise TypeError(f"MultiLock() takes a list of names, not {names!r:.80}")
+        # (the letters of a name are no names)
+        self.names = [names] if isinstance(names, str) else list(names or [])
         self._held: list[Lock] = []
 
     def acquire(
@@ -70,6 +74,13 @@ class MultiLock:
         ValueError
             There is a `timeout`, and nothing is waited for.
         """
+        if num_locks is not None:
+            try:
+                num_locks = index(num_locks)
+            except TypeError:
+                raise TypeError(
+                    f"num_locks is how many are enough, or None for all, not {num_locks!r:.80}"
+                ) from None
         if not blocking:
             if timeout is not None:
                 raise ValueError("can't specify a timeout for a non-blocking call")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import dask
 
+from spanwise.errors import ClusterError
 from spanwise.shared.requests import SharedRequests
 
 
@@ -21,9 +22,24 @@ class Place(NamedTuple):
     client: Any = None
 
     def of(self, futures: Sequence[Any]) -> Place:
-        """The link by which a value with these futures goes: behind what made them."""
+        """The link by which a value with these futures goes: behind what made them.
+
+        Raises
+        ------
+        ClusterError
+            One is of another cluster, which would be given the value.
+        """
         if not futures:
             return self
+        if self.client is not None:
+            here = self.client._session
+            for each in futures:
+                theirs = each.client._session
+                if theirs.cluster_id != here.cluster_id:
+                    raise ClusterError(
+                        f"The future {each.key!r} is of the cluster {theirs.name!r}, and this is "
+                        f"shared in {here.name!r}: give what future.result() returns."
+                    )
         return self._replace(shared=futures[0].client._session.shared)
 
 
@@ -34,6 +50,8 @@ def find_place(user: str, client: Any = None) -> Place:
     ------
     RuntimeError
         There is none.
+    TypeError
+        `client` is none.
     """
     worker = getattr(threading.current_thread(), "worker", None)
     if worker is not None:
@@ -44,6 +62,8 @@ def find_place(user: str, client: Any = None) -> Place:
             f"{user} object not properly initialized: the current client is one of Dask, whose "
             f"cluster keeps no {user} of Spanwise. Use distributed.{user}."
         )
+    if client is not None and not hasattr(found, "_session"):
+        raise TypeError(f"client is a spanwise.Client, not {client!r:.80}")
     if not hasattr(found, "_session"):
         raise RuntimeError(
             f"{user} object not properly initialized: no Spanwise client is open here, and no "

@@ -90,6 +90,14 @@ class Queue:
             return self._run(self._get_all())
         if batch is False:
             return self._run(self._get_one(seconds))
+        try:
+            batch = index(batch)
+        except TypeError:
+            raise TypeError(
+                f"batch is True, False, or a whole number of items, not {batch!r:.80}"
+            ) from None
+        if batch < 0:
+            raise ValueError(f"batch is a whole number of items from 0, not {batch}")
         if seconds is not None:
             raise NotImplementedError(
                 "Queues don't support simultaneous use of integer batch sizes and timeouts"

@@ -50,6 +50,8 @@ class Semaphore:
     def __init__(
         self, max_leases: int = 1, name: Any = None, scheduler_rpc: Any = None, loop: Any = None
     ) -> None:
+        if not isinstance(max_leases, int):
+            raise TypeError(f"max_leases is a number of leases at a time, not {max_leases!r:.80}")
         self.name = name or new_name(self._kind)
         self.max_leases = max_leases
         self.id = uuid.uuid4().hex
@@ -122,8 +124,6 @@ class Semaphore:
         return Call("semaphore", what, name_text(self.name), seconds, fields)
 
     def _numbers(self) -> dict[str, Any]:
-        if not isinstance(self.max_leases, int):
-            raise TypeError(f"max_leases is a number, not {self.max_leases!r}")
         return {"limit": max(0, self.max_leases), "leaseSeconds": _lease_seconds()}
 
     def _register(self) -> Steps[None]:

@@ -100,6 +100,166 @@ CALLS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         "allow_other_workers is True or False, not 'yes'",
     ),
+    **{
+        f"retries of {name}": (call, ValueError, r"retries is a whole number of times, not 1\.5$")
+        for name, call in (
+            ("submit", lambda c: c.submit(double, 1, retries=1.5)),
+            ("map", lambda c: c.map(double, [1], retries=1.5)),
+            ("compute", lambda c: c.compute(dask.delayed(double)(1), retries=1.5)),
+            ("persist", lambda c: c.persist(dask.delayed(double)(1), retries=1.5)),
+        )
+    },
+    "key": (lambda c: c.submit(double, key=[1]), TypeError, r"key is a text.*not \[1\]: it is the"),
+    "keys": (lambda c: c.map(double, [1], key=[[1]]), TypeError, "key is a text"),
+    "plot": (
+        lambda c: c.get_task_stream(plot="foo"),
+        ValueError,
+        "plot is True, False, or 'save' to write the page too, not 'foo'",
+    ),
+    "plot of a block": (
+        lambda c: spanwise.get_task_stream(c, plot="foo"),
+        ValueError,
+        "plot is True, False, or 'save'",
+    ),
+    "plot of a profile": (lambda c: c.profile(plot=[1]), TypeError, r"plot is True.*not \[1\]"),
+    "a block's client": (
+        lambda c: spanwise.get_task_stream("x"),
+        TypeError,
+        "client is a client of Spanwise or of distributed, or what.*not 'x'",
+    ),
+    **{
+        f"{name}({value!r})": (
+            lambda c, name=name, value=value: getattr(c, name)(value),  # type: ignore[misc]
+            TypeError,
+            rf"{name}\(\) takes futures, persisted collections, and containers of them, not ",
+        )
+        for name, values in {
+            "replicate": [None, 3, "x", [3], ({"a": "x"},)],
+            "rebalance": ["x", [3]],
+            "who_has": [3, [3]],
+            "call_stack": ["x", [3]],
+            # Of a list they take what is there, as `distributed` does.
+            "cancel": [3, "x"],
+            "retry": [3, "x"],
+        }.items()
+        for value in values
+    },
+    "fire_and_forget": (
+        lambda _: spanwise.fire_and_forget(double(1)),
+        TypeError,
+        r"fire_and_forget\(\) takes futures, persisted collections.*not 2$",
+    ),
+    "branching_factor": (
+        lambda c: c.replicate([], branching_factor="x"),
+        TypeError,
+        "branching_factor is a number of copies from 1, not 'x'",
+    ),
+    **{
+        f"workers of {name}": (
+            call,
+            TypeError,
+            "workers is a number, name, host or address of a worker, or a list of those, not 3",
+        )
+        for name, call in {
+            "run": lambda c: c.run(double, workers=3.5),
+            "scatter": lambda c: c.scatter(1, workers=3.5),
+            "nthreads": lambda c: c.nthreads(3.5),
+            "has_what": lambda c: c.has_what(3.5),
+            "processing": lambda c: c.processing(3.5),
+            "replicate": lambda c: c.replicate([], workers=3.5),
+            "rebalance": lambda c: c.rebalance(workers=3.5),
+            "retire_workers": lambda c: c.retire_workers(3.5),
+            "restart_workers": lambda c: c.restart_workers(3.5),
+            "get_worker_logs": lambda c: c.get_worker_logs(workers=3.5),
+            "profile": lambda c: c.profile(workers=3.5),
+            "fine_metrics": lambda c: c.fine_metrics(worker=3.5),
+        }.items()
+    },
+    "run(3)": (lambda c: c.run(3), TypeError, r"run\(\) takes a function, not 3"),
+    "on_error": (
+        lambda c: c.run(double, on_error="x"),
+        ValueError,
+        "on_error is 'raise', 'return' or 'ignore', not 'x'",
+    ),
+    "handler": (
+        lambda c: c.subscribe_topic("t", None),
+        TypeError,
+        r"subscribe_topic\(\) takes a function, not None",
+    ),
+    "callback": (
+        lambda c: c.submit(double).add_done_callback(3),
+        TypeError,
+        r"add_done_callback\(\) takes a function, not 3",
+    ),
+    "a future of a key": (
+        lambda c: spanwise.Future("x", c),  # type: ignore[arg-type]
+        TypeError,
+        r"A future is not made of a key: submit\(\).*given 'x'",
+    ),
+    "scheduler_info": (
+        lambda c: c.scheduler_info(n_workers="x"),
+        TypeError,
+        "n_workers is a number of workers from -1, not 'x': -1 is all of them",
+    ),
+    "lines": (lambda c: c.get_scheduler_logs(-1), ValueError, "n is a number of lines from 0"),
+    "lines of workers": (lambda c: c.get_worker_logs("x"), TypeError, "n is a number of lines"),
+    "nbytes": (lambda c: c.nbytes(3), TypeError, "keys is a list of keys of tasks, or of futures"),
+    "call_stack": (
+        lambda c: c.call_stack(keys=[[1]]),
+        TypeError,
+        r"keys is a list.*\[1\] is no key",
+    ),
+    "packages": (lambda c: c.get_versions(packages=3), TypeError, "packages is a list of names"),
+    "scheduler_file": (
+        lambda c: c.write_scheduler_file("/nowhere/at/all"),
+        OSError,
+        ".*no such folder",
+    ),
+    "a dump": (lambda c: c.dump_cluster_state(3), TypeError, "filename is a path"),
+    "as_completed(3)": (
+        lambda c: spanwise.as_completed(3),
+        TypeError,
+        r"as_completed\(\) takes fut",
+    ),
+    "function": (
+        lambda c: c.fine_metrics(function=double),
+        TypeError,
+        "function is the name of a function, or a list of those, not <function",
+    ),
+    "unit": (lambda c: c.fine_metrics(unit=3), TypeError, "unit is a text.*not 3"),
+    "span": (lambda c: c.fine_metrics(span=3), TypeError, "span is a tag, a tuple of tags.*not 3"),
+    "span(None)": (
+        lambda _: spanwise.span(None).__enter__(),  # type: ignore[arg-type]
+        TypeError,
+        r"span\(\) takes tags, such as span\('load', 'csv'\), not None",
+    ),
+    "a queue's client": (lambda _: spanwise.Queue("b", 3), TypeError, "client is a spanwise.Cl"),
+    "max_leases": (lambda _: spanwise.Semaphore("2"), TypeError, "max_leases is a number of leas"),
+    "names of locks": (
+        lambda _: spanwise.MultiLock(3),
+        TypeError,
+        r"MultiLock\(\) takes a list of",
+    ),
+    "num_locks": (
+        lambda _: spanwise.MultiLock(["a"]).acquire(num_locks="x"),
+        TypeError,
+        "num_locks is how many are enough",
+    ),
+    "stacklevel": (
+        lambda _: spanwise.performance_report("x.html", stacklevel="x"),  # type: ignore[arg-type]
+        TypeError,
+        "stacklevel is a whole number: 1 for the function.*not 'x'",
+    ),
+    "storage_options": (
+        lambda _: spanwise.performance_report("x.html", storage_options=3),  # type: ignore
+        TypeError,
+        "storage_options are what fsspec takes",
+    ),
+    "a report's protocol": (
+        lambda _: spanwise.performance_report("foo://x.html").__enter__(),
+        ValueError,
+        "Protocol not known: foo",
+    ),
     "of a map": (lambda c: c.map(double, [1], retries=-1), ValueError, "retries"),
     "of compute": (
         lambda c: c.compute(dask.delayed(double)(1), priority="high"),
@@ -206,6 +366,53 @@ def test_who_is_turned_away_removes_nothing_of_a_scheduler_that_lives() -> None:
         assert not session._reader.is_alive()
         assert "templates" in str(session.dead)
         assert lost == []
+
+
+def test_what_a_cluster_lacks_is_told_with_what_it_has() -> None:
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as client:
+        future = client.submit(double, 4)
+        assert future.result(60) == 8
+        with pytest.raises(ValueError, match=r"^There is no span 'nope'; there are"):
+            client.profile(span="nope")
+        with pytest.raises(ValueError, match=r"^There is no worker 'nope'; there are worker-0\.$"):
+            client.fine_metrics(worker="nope")
+        with pytest.raises(ValueError, match=r"^No worker of these takes results now"):
+            client.replicate(future, workers=[])
+        for batch, error in (("x", TypeError), (-1, ValueError)):
+            with pytest.raises(error, match=r"^batch is .*whole number of items"):
+                spanwise.Queue("batches", client).get(batch=batch)  # type: ignore[arg-type]
+        notes = client.fine_metrics(unit="secs").notes
+        assert notes == ("There are no figures in 'secs'; there are bytes, count, seconds.",)
+        # What is called otherwise is one of the same.
+        (address,) = client.nthreads()
+        assert client.fine_metrics(worker=address) == client.fine_metrics(worker=0)
+        assert client.nbytes(future, summary=False) == client.nbytes(future.key, summary=False)
+        assert client.get_versions(packages="numpy")["client"]["packages"]["numpy"]
+        lazy = dask.delayed(double)(1)
+        with pytest.warns(
+            RuntimeWarning, match=r"^replicate\(\) has nothing to do: this Delayed is"
+        ):
+            client.replicate(lazy)
+        # Views and iterators hold futures, where a list of them is taken.
+        client.replicate({"a": future}.values())
+        client.cancel(each for each in [future])
+        assert future.cancelled()
+
+
+def test_a_future_of_another_cluster_is_shared_in_neither() -> None:
+    with (
+        Client(n_workers=1, threads_per_worker=1, name="here") as here,
+        Client(n_workers=1, threads_per_worker=1, name="there", set_as_default=False) as there,
+    ):
+        future = there.submit(double, 4)
+        for share in (
+            lambda: here.publish_dataset(double=future),
+            lambda: spanwise.Queue("shared", here).put(future),
+            lambda: spanwise.Variable("shared", here).set([future]),
+        ):
+            with pytest.raises(ClusterError, match=r"is of the cluster 'there', and.*in 'here'"):
+                share()
+        assert here.list_datasets() == there.list_datasets() == ()
 
 
 class Named:
