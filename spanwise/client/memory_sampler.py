@@ -224,18 +224,19 @@ class ClusterMemoryRun:
         self, session: Any, number: int, label: str, measure: str, interval: float
     ) -> None:
         self._session = session
-        self._number = number
+        # Of both messages: who waits at the end is told that the first was not taken.
+        self._request, self._answers = session.open_request("memoryRunEnded")
         self._fields = {
+            "request": self._request,
             "run": number,
             "label": label,
             "measure": measure,
             "intervalSeconds": interval,
         }
-        _, self._answers = session.open_request("memoryRunEnded", -number)
         try:
             session.send("memoryRun", {**self._fields, "state": "start"})
         except BaseException:
-            session.close_request(-number)
+            session.close_request(self._request)
             raise
 
     def stop(self) -> list[tuple[float, float]]:
@@ -244,7 +245,7 @@ class ClusterMemoryRun:
             session.send("memoryRun", {**self._fields, "state": "stop"})
             answer = session.next_answer(self._answers, "memoryRun", _STOP_SECONDS)
         finally:
-            session.close_request(-self._number)
+            session.close_request(self._request)
         offset = session.wall_epoch - session.scheduler_start
         return [(t + offset, nbytes) for t, nbytes in answer.table("samples")]
 

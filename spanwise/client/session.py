@@ -982,10 +982,10 @@ class Session:
         finally:
             self._answers.pop(request, None)
 
-    def open_request(self, answer: str, number: int | None = None) -> tuple[int, SimpleQueue[Any]]:
+    def open_request(self, answer: str) -> tuple[int, SimpleQueue[Any]]:
         """A request number and the queue that its answers come into, messages of type `answer`."""
         self.check_wait()
-        request = next(self._requests) if number is None else number
+        request = next(self._requests)
         answers: SimpleQueue[Any] = SimpleQueue()
         with self.lock:
             self._check_alive()
@@ -1144,7 +1144,7 @@ class Session:
             "answer": self._on_answer,
             "done": self._on_answer,
             "copied": self._on_answer,
-            "memoryRunEnded": self._on_memory_run,
+            "memoryRunEnded": self._on_answer,
             "problem": self._on_problem,
             "closed": self._on_closed,
             "unused": self._on_unused,
@@ -1265,9 +1265,6 @@ class Session:
         self.scheduler_plugins.came(message)
         self._on_answer(message)
 
-    def _on_memory_run(self, message: Message) -> None:
-        self._answer(message, -message.fields["run"])
-
     def _answer(self, message: Message, request: int) -> None:
         found = self._answers.get(request)
         if found is None:
@@ -1303,9 +1300,13 @@ class Session:
             raise LinkClosed(message.fields["why"] or "it was told to end")
 
     def _lost_sentence(self, error: BaseException) -> str:
-        # (a scheduler that refuses goes on)
-        lives = self.state == "closed" or isinstance(error, RefusedThere)
-        how = "" if lives else self.how_ended()
+        if isinstance(error, RefusedThere):
+            return (
+                f"The scheduler of cluster {self.name!r} has turned this client away for what it "
+                f"said: {str(error).rstrip('.')}. The cluster goes on while other clients use it. "
+                "This client's results are gone; make a new one with Client() and compute again."
+            )
+        how = "" if self.state == "closed" else self.how_ended()
         why = f"{error}; {how}" if how else str(error)
         return (
             f"The scheduler of cluster {self.name!r} has ended ({why}). Its results are "

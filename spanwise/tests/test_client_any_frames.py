@@ -141,7 +141,6 @@ def frames_to_client(chance: Random, request: int) -> DrawnFrames:
             "blob": lambda: chance.choice([-1, 0]),
             "cause": lambda: chance.choice([0, 1, NONE]),
             "request": lambda: request if chance.random() < 0.1 else 99,
-            "run": lambda: chance.choice([7, 99]),
             "pid": lambda: 2**22 + chance.randrange(9),
             "fatal": lambda: chance.random() < 0.05,
         },
@@ -169,8 +168,8 @@ LAST = {"closed", "refused"}
 def check_frames(chance: Random, seen: dict[str, int]) -> None:
     scheduler = LyingScheduler()
     session = scheduler.session
-    request, _ = session.open_request(chance.choice(["located", "runResult", "flushed", "events"]))
-    session.open_request("memoryRunEnded", -7)
+    awaited = ["located", "runResult", "flushed", "events", "memoryRunEnded"]
+    request, _ = session.open_request(chance.choice(awaited))
     frames = frames_to_client(chance, request)
     kind = ""
     for _ in range(FRAMES_EACH):

@@ -15,8 +15,9 @@ import pytest
 import spanwise
 from spanwise import Client, LocalCluster
 from spanwise.client.arguments import flag_of, seconds_of, whole_of
+from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.session import ANSWER_TO
-from spanwise.errors import ClusterError
+from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.notices import tell
 from spanwise.observed.questions import FineMetrics, Questions, moment
 from spanwise.tests.client_scheduler import LocalClient
@@ -339,10 +340,15 @@ def test_a_scheduler_lives_on_whatever_a_client_asks_of_it() -> None:
         kept = client.submit(double, 4)
         assert kept.result(60) == 8
         session = client._session
-        with pytest.warns(RuntimeWarning, match="has not taken a message.*label"):
-            run = {"run": 1, "label": 2026, "state": "start"}
-            session._link.send("memoryRun", run)
+        with pytest.warns(RuntimeWarning, match=r"has not taken a message.*topics"):
+            session._link.send("logEvent", {"topics": 2026}, None, [b"\0"])
             client.submit(double, 1).result(60)
+        # Who waits for the samples is told why there are none.
+        session._check_fields = lambda kind, fields: None  # type: ignore[method-assign]
+        run = ClusterMemoryRun(session, 1, 2026, "process", 0.5)  # type: ignore[arg-type]
+        with pytest.raises(ClusterError, match=r'has not taken a message.*"memoryRun": label'):
+            run.stop()
+        del session._check_fields
         for kind, fields in (
             ("askEvents", {"topic": 3}),
             ("question", {"about": "nonsense"}),
@@ -366,6 +372,24 @@ def test_who_is_turned_away_removes_nothing_of_a_scheduler_that_lives() -> None:
         assert not session._reader.is_alive()
         assert "templates" in str(session.dead)
         assert lost == []
+
+
+def test_who_is_turned_away_is_told_so_while_others_compute_on() -> None:
+    with (
+        Client(n_workers=1, threads_per_worker=1) as owner,
+        Client(owner.address, set_as_default=False) as guest,
+    ):
+        kept = guest.submit(double, 4)
+        assert kept.result(60) == 8
+        with pytest.raises(SchedulerLost) as lost:
+            owner._session._link.send("forget", {"templates": "x"})
+            owner.submit(double, owner.submit(double, 5)).result(60)
+        said = str(lost.value)
+        assert "has turned this client away" in said and "templates: Invalid type" in said
+        assert "The cluster goes on while other clients use it" in said
+        assert "ended" not in said
+        assert kept.result(60) == 8
+        assert guest.submit(double, 21).result(60) == 42
 
 
 def test_what_a_cluster_lacks_is_told_with_what_it_has() -> None:

@@ -46,7 +46,7 @@ def test_a_label_that_is_no_text_is_refused_at_the_call() -> None:
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [
-        ("memoryRun", {"run": 1, "label": 2026, "state": "start"}),
+        ("memoryRun", {"request": 1, "run": 1, "label": 2026, "state": "start"}),
         ("askEvents", {"request": 1, "topic": 3}),
         ("logEvent", {"topics": [None]}),
         ("question", {"request": 1, "after": float("nan")}),
@@ -60,7 +60,7 @@ def test_what_the_scheduler_would_refuse_is_not_sent(
     assert client.submit(increment, 1).result(60) == 2
     # What msgpack writes as the same is the same: NumPy's numbers, tuples.
     client._session._check_fields("logEvent", {"topics": ("a",)})
-    run = {"run": 1, "intervalSeconds": np.float64(0.5), "state": "stop"}
+    run = {"request": 1, "run": 1, "intervalSeconds": np.float64(0.5), "state": "stop"}
     client._session._check_fields("memoryRun", run)
 
 

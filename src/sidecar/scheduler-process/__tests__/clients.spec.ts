@@ -239,6 +239,7 @@ describe('clients of one cluster', () => {
     owner.submit('a');
     await owner.outcome('a');
     owner.link.send('memoryRun', {
+      request: 8,
       run: 1,
       label: 2026,
       state: 'start'
@@ -255,7 +256,7 @@ describe('clients of one cluster', () => {
     ).toEqual([
       expect.objectContaining({
         sentence: expect.stringContaining('"memoryRun": label:') as string,
-        request: null
+        request: 8
       }),
       expect.objectContaining({ request: 9 })
     ]);
@@ -320,6 +321,7 @@ describe('clients of one cluster', () => {
     expect((await guest.message('flushed')).fields.request).toBe(6);
     for (const client of [owner, guest]) {
       client.link.send('memoryRun', {
+        request: 1,
         run: 1,
         label: 'A',
         // None is due before it is stopped.
@@ -327,9 +329,9 @@ describe('clients of one cluster', () => {
         state: 'start'
       });
     }
-    guest.link.send('memoryRun', { run: 1, state: 'stop' });
+    guest.link.send('memoryRun', { request: 1, run: 1, state: 'stop' });
     await guest.message('memoryRunEnded');
-    owner.link.send('memoryRun', { run: 1, state: 'stop' });
+    owner.link.send('memoryRun', { request: 1, run: 1, state: 'stop' });
     const { samples } = (await owner.message('memoryRunEnded')).tables;
     // Its own run was not ended by the guest's.
     expect(samples.rows).toBe(2);

@@ -958,6 +958,7 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     );
     (['unmanaged', 'optimistic'] as const).forEach((measure, i) =>
       client.link.send('memoryRun', {
+        request: 10 + i,
         run: i + 1,
         label: 'A',
         measure,
@@ -969,14 +970,14 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     // The worker's answer comes behind what it has measured.
     client.link.send('flush', { request: 8 });
     await client.message('flushed');
-    for (const [run, bytes] of [
-      [1, 4000],
-      [2, 1700]
+    for (const [run, request, bytes] of [
+      [1, 10, 4000],
+      [2, 11, 1700]
     ] as const) {
-      client.link.send('memoryRun', { run, state: 'stop' });
+      client.link.send('memoryRun', { request, run, state: 'stop' });
       const { tables } = await client.message(
         'memoryRunEnded',
-        ({ fields }) => fields.run === run
+        ({ fields }) => fields.request === request
       );
       const { samples } = tables;
       expect(samples.rows).toBeGreaterThan(1);
