@@ -93,7 +93,12 @@ function Figures(props: CompareViewProps): JSX.Element {
                 {row.label}
               </th>
               {row.values.map((value, i) => (
-                <td key={i} className="sw-table-number" title={row.why[i]}>
+                <td
+                  key={i}
+                  className="sw-table-number"
+                  data-run={i + 1}
+                  title={row.why[i]}
+                >
                   {value === null && row.why[i] !== ''
                     ? trans.__('not known')
                     : formatOf(value, row.unit)}
@@ -222,12 +227,15 @@ function ByName(props: CompareViewProps): JSX.Element {
         </thead>
         <tbody>
           {rows.map(row => (
-            <tr key={row.name}>
+            <tr
+              key={row.name}
+              className={row.only === null ? undefined : 'sw-Compare-ofOne'}
+            >
               <th scope="row" title={row.name}>
                 <bdi>{nameText(row.name, by, trans)}</bdi>
               </th>
               {row.values.map((value, i) => (
-                <td key={i} className="sw-table-number">
+                <td key={i} className="sw-table-number" data-run={i + 1}>
                   {row.only !== null && row.only !== i
                     ? ''
                     : formatOf(value, unitOf(figure))}
@@ -254,6 +262,14 @@ function ByName(props: CompareViewProps): JSX.Element {
           ))}
         </tbody>
       </table>
+      <p className="sw-Compare-leftOut" data-what="bars">
+        {trans.__('A wider panel has bars of the differences, too.')}
+      </p>
+      <p className="sw-Compare-leftOut" data-what="bars-and-changes">
+        {trans.__(
+          'A wider panel has changes in percent and bars of the differences, too.'
+        )}
+      </p>
       {more > 0 && (
         <p className="sw-drawer-note">
           {trans._n(

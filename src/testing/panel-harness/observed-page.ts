@@ -16,6 +16,8 @@ import { FrameDecoder, FrameEncoder } from '../../wire/frame';
 
 type ObservedPageOptions = {
   readonly blocks: Iterable<BlockRows>;
+  /** Of a run of the same name that ended before; left out: there is none. */
+  readonly earlier?: Iterable<BlockRows> | undefined;
   /** It has ended if left out; else so many seconds have passed since its start. */
   readonly liveAt?: number | undefined;
   /** How long each message to the page takes. */
@@ -26,6 +28,7 @@ type ObservedPageOptions = {
 
 /** The cluster's start, by the wall clock, of a run that has ended. */
 const STARTED = 1.7e9;
+const EARLIER_SECONDS = 420;
 
 export class ObservedPage {
   readonly cluster: ObservedCluster;
@@ -39,24 +42,19 @@ export class ObservedPage {
 
   constructor({
     blocks,
+    earlier,
     liveAt,
     delayMilliseconds,
     trans = english
   }: ObservedPageOptions) {
     giveImmediates();
-    this.cluster = this._clusters.open({
-      logId: 'log',
-      clusterId: 'drawn',
-      name: 'first-look',
-      kind: 'embedded',
-      wallEpoch: liveAt === undefined ? STARTED : Date.now() / 1000 - liveAt,
-      clockAhead: 0,
-      pid: 0,
-      versions: {},
-      capabilities: {},
-      environmentId: '',
-      environment: ''
-    });
+    const started = liveAt === undefined ? STARTED : Date.now() / 1000 - liveAt;
+    if (earlier !== undefined) {
+      const before = this._open('earlier', started - EARLIER_SECONDS);
+      this._takeOf(before, earlier);
+      before.end('closed', before.store.now);
+    }
+    this.cluster = this._open('drawn', started);
     this.take(blocks);
     if (liveAt === undefined) {
       this.cluster.end('closed', this.cluster.store.now);
@@ -76,16 +74,36 @@ export class ObservedPage {
 
   /** Rows come in. */
   take(blocks: Iterable<BlockRows>): void {
-    for (const { table, rows, columns, text } of blocks) {
-      const seq = this.cluster.store.seq + 1;
-      const blob = encodeBlock(seq, table, rows, columns as never, text);
-      this.cluster.take([blob]);
-    }
+    this._takeOf(this.cluster, blocks);
   }
 
   dispose(): void {
     this.feed.dispose();
     this._clusters.dispose();
+  }
+
+  private _open(clusterId: string, wallEpoch: number): ObservedCluster {
+    return this._clusters.open({
+      logId: `log of ${clusterId}`,
+      clusterId,
+      name: 'first-look',
+      kind: 'embedded',
+      wallEpoch,
+      clockAhead: 0,
+      pid: 0,
+      versions: {},
+      capabilities: {},
+      environmentId: '',
+      environment: ''
+    });
+  }
+
+  private _takeOf(cluster: ObservedCluster, blocks: Iterable<BlockRows>): void {
+    for (const { table, rows, columns, text } of blocks) {
+      const seq = cluster.store.seq + 1;
+      const blob = encodeBlock(seq, table, rows, columns as never, text);
+      cluster.take([blob]);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
  *
  *   page.html?panel=task-stream&shade=dark&live&delay=100&functions=50     a drawn run
  *   page.html?panel=fine-metrics&runs=20000                                a synthetic one of so many runs
+ *   page.html?panel=compare&functions=12                                   with an earlier run
  *   page.html?runs=100000&workers=1000&mean=400                            on so many workers, of so many milliseconds
  *
  * Built and opened by `look.mjs`.
@@ -14,6 +15,7 @@ import { readPalette, setShade } from '../../charts/theme';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { SelectionModel } from '../../feed/selection';
 import { bandwidthPanel } from '../../panels/bandwidth';
+import { comparePanel } from '../../panels/compare';
 import { fineMetricsPanel } from '../../panels/fine-metrics';
 import { memoryPanel } from '../../panels/memory';
 import type { ITheme } from '../../panels/panel-context';
@@ -46,6 +48,10 @@ const { feed } = new ObservedPage({
           partsShare: 0.3
         })
       : drawnLog(drawn, { live: isLive }),
+  earlier:
+    query.get('panel') === 'compare'
+      ? drawnLog(firstLook(2 * Number(query.get('functions') ?? 0) + 3))
+      : undefined,
   liveAt: isLive ? drawn.end + 0.9 : undefined,
   delayMilliseconds: Number(query.get('delay') ?? 0)
 });
@@ -61,7 +67,8 @@ const descriptions: readonly PanelDescription[] = [
   profilePanel,
   memoryPanel,
   bandwidthPanel,
-  systemPanel
+  systemPanel,
+  comparePanel
 ];
 const description = descriptions.find(
   item => item.name === (query.get('panel') ?? 'task-stream')
