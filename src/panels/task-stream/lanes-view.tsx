@@ -8,6 +8,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import { formatDuration, formatExactCount } from '../format';
+import { FloatingCard } from '../floating-card';
 import type { ITheme } from '../panel-context';
 import type { Standing } from '../worker-standing';
 import { bandAt, bandShapes } from './figure';
@@ -129,9 +130,11 @@ export function LanesView(props: LanesViewProps): JSX.Element {
             />
           ) : (
             levels > 0 && (
-              <span title={leftOutText(result, hasRange, trans)}>
-                {spansText(leftOut, trans)}
-              </span>
+              <LeftOutWord
+                missing={leftOut}
+                why={leftOutText(result, hasRange, trans)}
+                trans={trans}
+              />
             )
           )}
         </div>
@@ -283,6 +286,45 @@ export function nowText(
     '%1 running · live at %2',
     result.running.length,
     formatDuration(result.now)
+  );
+}
+
+/** "spans", or a button "spans +12" that says which have no band, and how to see them. */
+export function LeftOutWord(props: {
+  readonly missing: number;
+  readonly why: string;
+  readonly trans: TranslationBundle;
+}): React.JSX.Element {
+  const { missing, why, trans } = props;
+  const [isOpen, setIsOpen] = React.useState(false);
+  const button = React.useRef<HTMLButtonElement>(null);
+  const text = spansText(missing, trans);
+  if (missing === 0) {
+    return <span>{text}</span>;
+  }
+  const close = () => setIsOpen(false);
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className="sw-TaskStream-bandsButton"
+        aria-expanded={isOpen}
+        title={isOpen ? undefined : why}
+        onClick={() => setIsOpen(!isOpen)}
+        onBlur={close}
+      >
+        {text}
+      </button>
+      {isOpen && (
+        <FloatingCard
+          boxOf={() => button.current!.getBoundingClientRect()}
+          onGone={close}
+        >
+          <span role="status">{why}</span>
+        </FloatingCard>
+      )}
+    </>
   );
 }
 

@@ -4,7 +4,12 @@ import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';
-import { foldedItems, foldedText, legendItems } from './rows';
+import {
+  foldedItems,
+  foldedText,
+  legendItems,
+  sharedColoursText
+} from './rows';
 
 export function Legend(props: {
   readonly model: TaskStreamModel;
@@ -31,6 +36,7 @@ export function Legend(props: {
   const items = legendItems(result, model.colourBy, trans);
   const more = foldedItems(items);
   const shown = isOpen ? items : items.filter(item => !more.has(item));
+  const shared = sharedColoursText(shown, trans);
   return (
     <ul className="sw-legend" aria-label={trans.__('Legend')}>
       {shown.map(item => (
@@ -71,6 +77,7 @@ export function Legend(props: {
           </button>
         </li>
       )}
+      {shared !== '' && <li className="sw-legend-figure">{shared}</li>}
     </ul>
   );
 }

@@ -13,7 +13,6 @@
 import { elided } from '../../charts/elided-text';
 import { KIND_PATTERNS, type Pattern } from '../../charts/palette';
 import {
-  fillOf,
   joined,
   solidColour,
   type Svg,
@@ -400,9 +399,10 @@ function swatchSvg(
     ...Array.from({ length: topLines(item) }, (_, line) =>
       svgElement('rect', {
         ...place,
-        y: y + 4 * line,
+        // (within it, as on the page)
+        y: y + 2 + 4 * line,
         height: 2,
-        ...fillOf(palette.patternLine)
+        fill: palette.background
       })
     )
   ];

@@ -445,6 +445,30 @@ export function foldedText(count: number, trans: Trans): string {
   );
 }
 
+/** What the lines on colours mean, of which there are a dozen, and grey beyond three; '': each function has a colour of its own. */
+export function sharedColoursText(
+  items: readonly LegendItem[],
+  trans: Trans
+): string {
+  const of = (has: (item: LegendItem & { kind: 'function' }) => boolean) =>
+    items.filter(item => item.kind === 'function' && has(item)).length;
+  const lined = of(({ slot, round }) => slot >= 0 && round > 0);
+  const grey = of(({ slot }) => slot < 0);
+  return [
+    lined === 0
+      ? ''
+      : trans._n(
+          '%2 with a light line shares the colour of another',
+          '%2 with light lines share the colours of others',
+          lined,
+          formatCount(lined)
+        ),
+    grey < 2 ? '' : trans.__('%1 are grey alike', formatCount(grey))
+  ]
+    .filter(text => text !== '')
+    .join(' · ');
+}
+
 /** The items that are left out at first. Functions of which no run has ended are the last, and always shown: their boxes are being drawn. */
 export function foldedItems(
   items: readonly LegendItem[]

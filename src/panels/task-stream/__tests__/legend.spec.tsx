@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import * as path from 'node:path';
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 import { flushSync } from 'react-dom';
@@ -44,8 +46,38 @@ it('folds the small functions, and none that runs for the first time', () => {
   const all = functions.map(({ name }) => name);
   expect(names()).toEqual([...all.slice(0, 12), 'new']);
   expect(fold().textContent).toBe(`${all.length - 12 + 1} other functions`);
+  // Of those that are shown: colours are a dozen, and three times as many with lines.
+  const said = () => host.querySelector('li:last-child')!.textContent;
+  const shared = (count: number) =>
+    `${count} with light lines share the colours of others`;
+  const lined = (of: typeof functions) =>
+    of.filter(({ slot, round }) => slot >= 0 && round > 0).length;
+  expect(said()).toBe(shared(lined(functions.slice(0, 12))));
   flushSync(() => fold().click());
   expect(names()).toEqual([...all, 'new', 'old']);
+  expect(said()).toBe(
+    `${shared(lined(functions))} · ${functions.filter(({ slot }) => slot < 0).length} are grey alike`
+  );
   expect(fold().textContent).toBe('fewer');
   flushSync(() => root.unmount());
+});
+
+it('draws the lines of a swatch within it', () => {
+  // At its edge a light line is taken for what is around the swatch. (jsdom has no places of backgrounds)
+  const sheet = readFileSync(
+    path.join(__dirname, '../../../../style/marks.css'),
+    'utf8'
+  );
+  const places = (lines: 1 | 2) =>
+    [...sheet.matchAll(/([^{}]*)\{([^{}]*)\}/g)]
+      .filter(([, selectors]) =>
+        selectors!.includes(`.sw-swatch.sw-toplines-${lines}`)
+      )
+      .flatMap(([, , rules]) =>
+        [...rules!.matchAll(/background-position:\s*([^;]*);/g)].map(
+          ([, value]) => value!.replace(/\s+/g, ' ')
+        )
+      );
+  expect(places(1)).toEqual(['0 2px']);
+  expect(places(2).at(-1)).toBe('0 2px, 0 6px');
 });
