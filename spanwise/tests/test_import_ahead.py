@@ -202,7 +202,8 @@ def test_a_task_that_waits_for_another_one_s_import_is_importing(
         "has imported": pickle.dumps(Executed(f"import {name}\n{wait}")),
     }[what]
     library = Library(Names())
-    for number, blob in enumerate([first_blob, pickle.dumps(abs)]):
+    # (what is executed may import anything)
+    for number, blob in enumerate([first_blob, pickle.dumps(Executed("pass"))]):
         library.add_chunk(number, b"".join(payload.framed(blob)))
     waiting, waits = threading.local(), threading.Event()
 
@@ -240,6 +241,80 @@ def test_a_task_that_waits_for_another_one_s_import_is_importing(
     else:
         assert second == 0.0
         assert (first >= 0.1) == (what == "has imported")
+
+
+@pytest.mark.parametrize("ahead", [True, False], ids=["the worker's", "a task's"])
+def test_who_needs_no_module_neither_waits_for_an_import_nor_is_charged(
+    ahead: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks that bring a function or arguments, and inputs that come from other workers."""
+    name, go, begun = "not_needed_4712", tmp_path / "go", tmp_path / "begun"
+    (tmp_path / f"{name}.py").write_text(
+        f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\n"
+        f"while not pathlib.Path({str(go)!r}).exists():\n    time.sleep(0.01)\ndef one(): pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    library = Library(Names())
+    content = b"".join(payload.framed(f"c{name}\none\n.".encode()))
+    other = b"".join(payload.dumps((abs, [1.5, "text"], b"x" * 1000)))
+    library.add_chunk(0, other)
+
+    def read() -> tuple[list[Any], float]:
+        found = [library.loads(other), library._chunks.claim(0)()[0]]
+        return found, library.import_times.take()[0]
+
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            if ahead:
+                importing = pool.submit(library.import_ahead, name)
+            else:
+                importing = pool.submit(library.loads, content)
+            until(begun.exists)
+            found, seconds = pool.submit(read).result(timeout=30)
+        finally:
+            go.touch()
+        importing.result(60)
+    sys.modules.pop(name, None)
+    assert found == [(abs, [1.5, "text"], b"x" * 1000)] * 2
+    assert seconds == 0.0
+
+
+def test_a_task_begins_while_another_one_of_its_worker_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first task needs a module that takes until the second one, which needs none, has run."""
+    name, go, begun = "slow_4712", tmp_path / "go", tmp_path / "begun"
+    (tmp_path / f"{name}.py").write_text(
+        f"import os, time\nif not os.path.exists({str(tmp_path / 'here')!r}):\n"
+        f"    open({str(begun)!r}, 'w').close()\n    end = time.monotonic() + 60\n"
+        f"    while not os.path.exists({str(go)!r}) and time.monotonic() < end:\n"
+        "        time.sleep(0.01)\n"
+        "def one(i): return i\n"
+    )
+    (tmp_path / "here").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    one = __import__(name).one
+    (tmp_path / "here").unlink()
+    try:
+        with (
+            dask.config.set({"spanwise.worker.import-ahead": False}),
+            Client(n_workers=1, threads_per_worker=2) as client,
+        ):
+            assert client.submit(abs, -1).result(timeout=60) == 1
+            first = client.submit(one, 1)
+            until(begun.exists)
+            # A function and arguments that are new there.
+            second = client.submit(divmod, 7, 4, key="needs-none")
+            assert second.result(timeout=30) == (1, 3)
+            assert not first.done()
+            go.touch()
+            assert first.result(timeout=60) == 1
+            metrics = client.fine_metrics()
+            charged = [key for key, value in metrics.items() if "import" in key and value]
+            assert all("divmod" not in key and "needs-none" not in key for key in charged)
+    finally:
+        go.touch()
+        sys.modules.pop(name, None)
 
 
 @contextmanager

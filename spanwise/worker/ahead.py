@@ -24,7 +24,8 @@ _SHOWN = 200
 class ImportAhead(threading.Thread):
     """Imports modules one by one, and lets tasks go first.
 
-    A task that comes meanwhile waits for one module at most, and books that as *import*. A
+    A task that comes meanwhile and may need more modules than there are waits for one at most, and
+    books that as *import*. A
     module that cannot be imported is left to the task that needs it, which then says why.
 
     Parameters

@@ -308,7 +308,6 @@ class Library:
         #: The time that unpickling has spent on modules that were not imported yet.
         self.import_times = imports.new()
         self.disk_reads = DiskReads()
-        self._is_importing_ahead = False
         sizes = Sizes()
         self._templates = Kept(
             "The function of this task",
@@ -318,7 +317,7 @@ class Library:
             self.disk_reads,
         )
         self._chunks: Kept[list[tuple[Any, ...]]] = Kept(
-            "The arguments of this task", self._read, weigh=sizes.of, disk_reads=self.disk_reads
+            "The arguments of this task", self.loads, weigh=sizes.of, disk_reads=self.disk_reads
         )
         #: id → opened template.
         self.templates = self._templates.opened
@@ -395,25 +394,20 @@ class Library:
         Exception
             Whatever unpickling raises.
         """
-        with self.importing, self.import_times:
-            try:
-                return payload.loads(blob)
-            finally:
-                if forks.is_child:
-                    forks.leave(sys.exception())
-
-    def _read(self, blob: Any) -> Any:
-        """Return the object in a payload, and count what was imported for it."""
-        if self._is_importing_ahead:
-            return self._read_beside_import(blob)
-        self.import_times.wait(self.importing)
+        if not self.importing.acquire(blocking=False):
+            return self._loads_beside(blob)
         try:
-            return self.loads(blob)
+            with self.import_times:
+                try:
+                    return payload.loads(blob)
+                finally:
+                    if forks.is_child:
+                        forks.leave(sys.exception())
         finally:
             self.importing.release()
 
-    def _read_beside_import(self, blob: Any) -> Any:
-        """The same while a module is being imported: only who needs more modules waits for it."""
+    def _loads_beside(self, blob: Any) -> Any:
+        """The same while another thread may import: only who may need more modules waits for it."""
         with ExitStack() as held:
             try:
                 wait = partial(self._wait_for_import, held)
@@ -423,15 +417,12 @@ class Library:
                     forks.leave(sys.exception())
 
     def _wait_for_import(self, held: ExitStack) -> None:
-        times = self.import_times
-        begin = perf_counter()
-        held.enter_context(self.importing)
-        # Waiting for a module that is being imported ahead counts as importing.
-        times.seconds += perf_counter() - begin
-        held.enter_context(times)
+        self.import_times.wait(self.importing)
+        held.callback(self.importing.release)
+        held.enter_context(self.import_times)
 
     def import_ahead(self, module: str) -> None:
-        """Import a module that tasks will need; a task that comes meanwhile waits for it.
+        """Import a module that tasks will need; a task that may need it meanwhile waits for it.
 
         Raises
         ------
@@ -439,12 +430,10 @@ class Library:
             Whatever the module raises.
         """
         with self.importing, self.import_times:
-            self._is_importing_ahead = True
             try:
                 importlib.import_module(module)
             finally:
                 forks.came_back()
-                self._is_importing_ahead = False
 
     def import_anew(self, names: Iterable[str]) -> None:
         """Import modules, again if they were imported before.
@@ -462,7 +451,7 @@ class Library:
                     importlib.import_module(name)
 
     def _read_template(self, blob: Any) -> Opened:
-        template = self._read(blob)
+        template = self.loads(blob)
         if len(blob) < LARGE_BYTES:
             # A task may change its keywords: as with `distributed`, they are its own, and calls
             # with equal ones share a template. Large ones are there once for all.
