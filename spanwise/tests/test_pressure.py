@@ -450,9 +450,13 @@ def test_the_next_client_removes_what_dead_schedulers_and_clients_left(tmp_path:
 
 
 def test_the_task_that_needs_too_much_is_blamed_in_the_end() -> None:
-    with cluster() as client:
+    with warnings.catch_warnings(record=True) as caught, cluster() as client:
+        warnings.simplefilter("always")
         fits = client.submit(filled, 1, 1_000_000)
         future = client.submit(keep_and_sleep, 400 * MIB, 30.0)
+        # Long before the task is blamed: nobody is to wait without knowing why.
+        wait_until("a notice", lambda: any("memory_limit" in str(each.message) for each in caught))
+        assert future.status == "pending"
         with pytest.raises(KilledWorker, match="more memory than its limit") as raised:
             future.result(LIMIT_SECONDS)
         message = str(raised.value)
@@ -460,7 +464,63 @@ def test_the_task_that_needs_too_much_is_blamed_in_the_end() -> None:
         assert told is not None, message
         assert float(told[1]) >= 0.95 * float(told[2]) - 1
         assert f"There ran {future.key}." in message
+        assert "memory_limit" in message
+        notices = [text for each in caught if "A worker (" in (text := str(each.message))]
+        assert len(notices) == 1, notices
+        assert f"There ran {future.key}." in notices[0]
         assert fits.result(LIMIT_SECONDS) == filled(1, 1_000_000)
+
+
+def test_a_result_that_no_worker_can_hold_fails_at_once_and_says_why() -> None:
+    """Made with the interpreter lock held, so that nothing ends the worker before it is there."""
+    with cluster() as client:
+        fits = client.submit(filled, 1, 1_000_000)
+        wait(fits, timeout=LIMIT_SECONDS)
+        (before,) = rows(client)
+        with pytest.raises(MemoryError) as raised:
+            client.submit(filled, 2, MEMORY).result(LIMIT_SECONDS)
+        told = re.search(
+            r"takes (\d+) MiB of memory, .* uses (\d+) MiB of the 240 MiB that it may use",
+            str(raised.value),
+        )
+        assert told is not None, raised.value
+        assert 240 <= int(told[1]) < int(told[2]) < 300
+        assert "To run the task again cannot help" in str(raised.value)
+        assert "memory_limit" in str(raised.value)
+        assert [row["pid"] for row in rows(client)] == [before["pid"]]
+        assert fits.result(LIMIT_SECONDS) == filled(1, 1_000_000)
+
+
+def mapped_file(path: Path) -> Any:
+    import numpy as np
+
+    return np.memmap(path, mode="r")
+
+
+def test_a_large_result_that_lies_in_a_file_is_kept(tmp_path: Path) -> None:
+    """Its size says more than its worker has, and it is in no memory."""
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(4 * MEMORY)
+    with cluster() as client:
+        future = client.submit(mapped_file, path)
+        wait(future, timeout=LIMIT_SECONDS)
+        assert future.status == "finished"
+
+
+@pytest.mark.parametrize("share", [0.55, 0.83])
+def test_a_result_that_fits_once_and_not_twice_is_asked_for(share: float) -> None:
+    """A pickle of it beside it, for a client or in front of a task, would end the worker."""
+    with cluster() as client:
+        client.submit(length_and_first, b"a").result(LIMIT_SECONDS)
+        (before,) = rows(client)
+        size = int(share * MEMORY)
+        future = client.submit(filled, 2, size)
+        assert future.result(LIMIT_SECONDS) == filled(2, size)
+        found = client.submit(length_and_first, future).result(LIMIT_SECONDS)
+        assert found == (size, 2)
+        assert future.result(LIMIT_SECONDS) == filled(2, size)
+        assert [row["pid"] for row in rows(client)] == [before["pid"]]
 
 
 def test_workers_that_end_again_and_again_with_their_results_are_no_endless_loop() -> None:

@@ -76,6 +76,43 @@ def dumps(obj: Any) -> list[Buffer]:
     return out
 
 
+class _Counting:
+    """A file that keeps nothing."""
+
+    def __init__(self) -> None:
+        self.nbytes = 0
+
+    def write(self, piece: Any) -> int:
+        written = memoryview(piece).nbytes
+        self.nbytes += written
+        return written
+
+
+def bytes_in_band(obj: Any) -> int:
+    """Bytes that :func:`dumps` would copy, found out without a copy; 0: the plain pickle cannot.
+
+    A large `bytes` is such, and an array is not, which stays where it lies.
+    """
+    counting = _Counting()
+
+    def keep(buffer: pickle.PickleBuffer) -> bool:
+        try:
+            return buffer.raw().nbytes < _OUT_OF_BAND_BYTES
+        except BufferError:
+            return True
+
+    try:
+        pickle.Pickler(counting, protocol=5, buffer_callback=keep).dump(obj)
+    except BaseException:  # noqa: BLE001 (user code)
+        return 0
+    return counting.nbytes
+
+
+def is_in_band(start: Buffer) -> bool:
+    """Whether nothing that is opened from a payload is a view of it; `start`: its first bytes."""
+    return len(start) >= 4 and int.from_bytes(start[:4], "little") == 1
+
+
 def framed(body: bytes) -> list[Buffer]:
     """A pickle without buffers as a payload."""
     return [_ONE_PART.pack(1, 0, len(body)), body]

@@ -359,6 +359,11 @@ class Server:
                         ids.append(task_id)  # perhaps it is data that was put here
                         continue
                     nbytes = sizes.get(task_id, 0.0)
+                if nbytes >= FRAME_BYTES and self._has_no_room_for_copy(value, nbytes):
+                    value = None
+                    value = worker.spill.put_on_disk(worker, task_id)
+                    if value is None:  # it was released meanwhile
+                        value = _ABSENT
                 if value is _ABSENT:
                     answer.missing(task_id)
                 elif type(value) in fixed:
@@ -367,7 +372,7 @@ class Server:
                 elif type(value) is Spilled:
                     reading = perf_counter()
                     try:
-                        content = [value.to_send()]
+                        content = [value.to_send(self._has_room(value.disk_bytes))]
                     except OSError:
                         worker.lose(task_id, value)
                         answer.missing(task_id)
@@ -424,6 +429,20 @@ class Server:
             ledger.add(end, CONTEXT, "disk-read", "bytes", float(read_bytes))
             ledger.add(end, CONTEXT, "disk-read", "count", float(read_count))
         return gone if answer.is_being_read else None
+
+    def _has_room(self, nbytes: float) -> bool:
+        """Whether so much may be read from disk: no worker is to end for what others ask of it."""
+        worker = self._worker
+        # (An answer takes more than this at no time, unless it is one large result.)
+        return nbytes < FRAME_BYTES or worker.spill.fits(worker.process_bytes() + nbytes)
+
+    def _has_no_room_for_copy(self, value: Any, nbytes: float) -> bool:
+        """Whether a result would have to be copied to be sent, and the copy be too much."""
+        if type(value) is Spilled or self._has_room(nbytes):
+            return False
+        copied = payload.bytes_in_band(value)
+        forks.came_back()
+        return copied >= FRAME_BYTES
 
     def _lend_kept(
         self, answer: _Answer, task_id: int, value: Any, nbytes: float, lent: Counter[int]

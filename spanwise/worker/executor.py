@@ -387,6 +387,11 @@ class Executor(threading.Thread):
             stop = perf_counter()
             stop_cpu = thread_time()
         if worker.table.managed + nbytes > worker.spill.target:
+            refused = worker.spill.why_too_large(nbytes, worker.process_bytes())
+            if refused:
+                # At once: the watch thread ends the worker if it finds it in memory.
+                del value
+                return self._failed(row, waiting, start, cpu, parts, MemoryError(refused))
             if parts is None:
                 parts = [self._compute(row, start, begin, stop, stop_cpu - begin_cpu)]
             stop, stop_cpu = self._make_room(row, nbytes, start, stop, stop_cpu, parts)

@@ -132,7 +132,7 @@ def read_back(
             continue
         size = marker.nbytes
         try:
-            content = marker.read()
+            content = marker.to_load()
         except OSError as error:
             raise Unreadable(ids[index], marker, error) from error
         read, read_cpu = perf_counter(), thread_time()

@@ -43,6 +43,11 @@ FIRST_RETRY_SECONDS, RETRY_SECONDS = 0.25, 2.0
 CONTEXT = "memory-monitor"
 
 
+def mebibytes(nbytes: float) -> str:
+    """A size, for sentences."""
+    return f"{nbytes / 2**20:.0f} MiB"
+
+
 class Source(Protocol):
     """Something besides results that is kept in memory for tasks, and can leave it."""
 
@@ -155,6 +160,26 @@ class SpillStore:
         """Whether a process so large is below all shares at which something happens."""
         return self.limit <= 0 or process < min(self._thresholds[1:]) * self.limit
 
+    def why_too_large(self, nbytes: float, process: float) -> str:
+        """Why a result ends the worker that keeps it; empty: it need not.
+
+        Parameters
+        ----------
+        nbytes
+            Its size. (What lies in a mapped file is as large, and in no memory.)
+        process
+            Bytes of the process that holds it.
+        """
+        if self.limit <= 0 or min(nbytes, process) < self._thresholds.terminate * self.limit:
+            return ""
+        return (
+            f"The result of this task takes {mebibytes(nbytes)} of memory, and with it the worker "
+            f"uses {mebibytes(process)} of the {mebibytes(self.limit)} that it may use. The result "
+            "was dropped, for it would have ended the worker. To run the task again cannot help: "
+            "return less or smaller pieces, or give each worker more memory "
+            "(Client(memory_limit=…), or fewer workers)."
+        )
+
     def beyond(self, process: float) -> float:
         """Bytes by which the process is above the share from which on it spills."""
         return process - self._thresholds.spill * self.limit
@@ -231,6 +256,35 @@ class SpillStore:
                 disk_bytes += size
                 pieces, values, size = [], [], 0
             return Spent(serialize, disk_write, disk_bytes)
+
+    def put_on_disk(self, worker: Spilling, task_id: int) -> Any:
+        """Write one result, if that is possible.
+
+        Who calls it holds the value no more: it leaves memory before other threads may find that
+        nothing is being written, and the process too large.
+
+        Returns
+        -------
+        What the table has in its place then; None: nothing.
+        """
+        with self._writing:
+            # (it may just have been written)
+            if self.may_write and type(worker.table.values.get(task_id)) is not Spilled:
+                self._write_one(worker, task_id)
+        return worker.table.values.get(task_id)
+
+    def _write_one(self, worker: Spilling, task_id: int) -> None:
+        with worker.lock:
+            value = worker.table.values.get(task_id)
+            nbytes = worker.table.sizes.get(task_id, 0.0)
+        try:
+            buffers = payload.dumps(value)
+            forks.came_back()
+        except BaseException as error:  # noqa: BLE001 (it stays; an error if asked for)
+            forks.came_back(error)
+            self._refused[task_id] = id(value)
+        else:
+            self._put(worker, [(task_id, nbytes, buffers)], [value])
 
     def _oldest(self, worker: Spilling, wanted: float) -> list[tuple[int, Any, float]]:
         """Return results that can be written: either one large one, or small ones.

@@ -35,6 +35,8 @@ MODE = 0o600
 ELSEWHERE = "spanwise-spill-"
 #: This much may lie dead before anything is rewritten.
 LITTLE_BYTES = 2 * 2**20
+#: From here on what is copied anyway when it is opened need not be read into memory before.
+MAPPED_BYTES = 32 * 2**20
 
 #: A piece to be written: the id and the bytes in memory of its value, and its payload.
 Piece = tuple[int, float, Sequence[payload.Buffer]]
@@ -165,7 +167,24 @@ class Spilled:
         """
         return self._file.read(self._index)
 
-    def to_send(self) -> memoryview:
+    def to_load(self) -> memoryview:
+        """Return the payload to be opened at once; a large one is not in memory beside its value.
+
+        Raises
+        ------
+        MemoryError
+            There is no room for it. It stays on disk.
+        OSError
+            The disk does not give it back.
+        """
+        if self.disk_bytes >= MAPPED_BYTES:
+            content = self._file.mapped(self._index)
+            # (else arrays would be views of what nobody may write to)
+            if payload.is_in_band(content[:8]):
+                return content
+        return self.read()
+
+    def to_send(self, has_room: bool) -> memoryview:
         """Return the payload for a peer, also where there is no room for it here.
 
         Raises
@@ -173,10 +192,10 @@ class Spilled:
         OSError
             Neither does the disk give it back, nor is there room for it.
         """
-        try:
-            return self.read()
-        except MemoryError:
-            return self._file.mapped(self._index)
+        if has_room:
+            with suppress(MemoryError):
+                return self.read()
+        return self._file.mapped(self._index)
 
     def __del__(self) -> None:
         self._file.dead(self._index)

@@ -39,7 +39,7 @@ from spanwise.wire.rows import TASK_FUNCTION, TASK_ID, TASK_RUN_ID, TASK_SPAN
 from spanwise.worker.executor_sampler import Sampler
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.machinery import Machinery
-from spanwise.worker.spill import SpillStore
+from spanwise.worker.spill import SpillStore, mebibytes
 from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Row
 
@@ -505,8 +505,8 @@ class Watch(threading.Thread):
         rest = max(0.0, process - sum(nbytes for nbytes, _ in held))
         held.append((rest, "modules and what tasks keep besides their results"))
         return (
-            f"{_mib(process)} of {_mib(self._memory.limit)} are in use ("
-            + ", ".join(f"{_mib(nbytes)} {what}" for nbytes, what in held)
+            f"{mebibytes(process)} of {mebibytes(self._memory.limit)} are in use ("
+            + ", ".join(f"{mebibytes(nbytes)} {what}" for nbytes, what in held)
             + (f"); {spill.failing}" if spill.failing else ")")
         )
 
@@ -518,7 +518,3 @@ class Watch(threading.Thread):
 def _is_alike(before: tuple[float, float], held: tuple[float, float]) -> bool:
     """Whether a process that has no task holds what it held (no: it has not been measured)."""
     return before[1] == held[1] and abs(before[0] - held[0]) < RESTING_CHANGE_BYTES
-
-
-def _mib(nbytes: float) -> str:
-    return f"{nbytes / 2**20:.0f} MiB"

@@ -39,6 +39,12 @@ export function deathSentence(
     const more = running.length - MOST_NAMED;
     said.push(`There ran ${keys}${more > 0 ? ` and ${more} more` : ''}`);
   }
+  if (session.isOutOfMemory) {
+    said.push(
+      'To run the same again cannot help if it needs so much: let tasks keep less at a time (smaller pieces), ' +
+        'or give each worker more memory (Client(memory_limit=…), or fewer workers)'
+    );
+  }
   return said.join('. ');
 }
 

@@ -73,6 +73,8 @@ export class Roster {
   private readonly _disk = new DiskNotices();
   /** When the user was told last that a plugin failed on a new worker. */
   private _unfitTold = -Infinity;
+  /** When the user was told last that a worker ended for want of memory. */
+  private _outOfMemoryTold = -Infinity;
 
   /**
    * @param ttlSeconds - after which a stopped worker is taken out; 0: never.
@@ -422,6 +424,9 @@ export class Roster {
     const hasDied = this._host.phase !== 'closing' && session.leaving === null;
     const isHopeless = hasDied && this._host.isHopeless(session);
     this._cluster.deathSentence = deathSentence(this._cluster, session, why);
+    if (hasDied && session.isOutOfMemory) {
+      this._tellOutOfMemory();
+    }
     this._cluster.moves++;
     this._disk.ended(worker);
     workers.delete(worker);
@@ -451,6 +456,18 @@ export class Roster {
     }
     if (workers.size === 0) {
       this._onEmpty?.();
+    }
+  }
+
+  /** What it ran is tried again, which takes time: nobody is to wait for that without knowing why. */
+  private _tellOutOfMemory(): void {
+    const { clock, core, deathSentence: sentence } = this._cluster;
+    if (clock() >= this._outOfMemoryTold + QUIET_SECONDS) {
+      this._outOfMemoryTold = clock();
+      this._host.warn(
+        `A worker ${sentence}. What was lost with it is run again all the same; a task fails when ` +
+          `${core.options.allowedFailures + 1} workers have ended with it.`
+      );
     }
   }
 

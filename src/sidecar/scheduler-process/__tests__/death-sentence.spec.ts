@@ -2,7 +2,12 @@ import { ClusterState } from '../cluster-state';
 import { deathSentence } from '../death-sentence';
 import { WorkerSession } from '../worker-session';
 
-function ended(memoryLimit: number, process: number, managed = 0): string {
+function ended(
+  memoryLimit: number,
+  process: number,
+  managed = 0,
+  isOutOfMemory = false
+): string {
   const cluster = new ClusterState(
     () => 0,
     0,
@@ -12,6 +17,7 @@ function ended(memoryLimit: number, process: number, managed = 0): string {
     {} as WorkerSession['link'],
     { worker: 3, threads: 2, memoryLimit } as WorkerSession['intro']
   );
+  session.isOutOfMemory = isOutOfMemory;
   session.memory = { process, managed, spilled: 0, unmanagedOld: 0 };
   return deathSentence(cluster, session, 'was ended by SIGKILL');
 }
@@ -28,5 +34,11 @@ describe('how a worker ended', () => {
       '(worker 3) was ended by SIGKILL. It last used 512 MiB, without a limit (0 B of it results)'
     );
     expect(ended(0, 0)).toBe('(worker 3) was ended by SIGKILL');
+  });
+
+  it('is said with what can be done where its own limit ended it', () => {
+    const advice = 'Client(memory_limit=…)';
+    expect(ended(2 ** 30, 2 ** 31, 0, true)).toContain(advice);
+    expect(ended(2 ** 30, 2 ** 29)).not.toContain(advice);
   });
 });
