@@ -1,13 +1,7 @@
 /** Spans and cells of which tasks failed. */
-import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
-import { flushSync } from 'react-dom';
-import { createRoot } from 'react-dom/client';
-import { SelectionModel } from '../../feed/selection';
 import type { SpansResult } from '../../wire/panel-link';
-import { SpanTree } from '../span-tree';
-import { spanTree, visibleSpans } from '../span-tree-rows';
 import { drawnSpans } from './drawn-spans';
+import { renderedSpanTree } from './rendered-span-tree';
 
 /** `failed`: of each drawn row, what is inside included. */
 function drawn(drawing: string, failed: readonly number[]): SpansResult {
@@ -26,35 +20,24 @@ function drawn(drawing: string, failed: readonly number[]): SpansResult {
 
 /** What the mark of each row says, by what the row is called without its time. */
 function marks(spans: SpansResult, turned: readonly string[] = []) {
-  const host = document.createElement('div');
-  const root = createRoot(host);
-  flushSync(() =>
-    root.render(
-      <SpanTree
-        rows={visibleSpans(spanTree(spans, 'path'), new Set(turned), '')}
-        search=""
-        selection={new SelectionModel()}
-        startedAt={0}
-        isOver={false}
-        trans={nullTranslator.load('spanwise')}
-        setCollapsed={() => undefined}
-      />
-    )
+  const said = renderedSpanTree(
+    spans,
+    host =>
+      [...host.querySelectorAll('[role="treeitem"]')].map(item => {
+        const row = item.querySelector('.sw-span-tree-row')!;
+        const name = item.getAttribute('aria-label')!.split(' · ')[0]!;
+        const mark = row.querySelector('.sw-span-tree-failed');
+        if (mark === null) {
+          return name;
+        }
+        // Who sees no mark is told of it.
+        expect(item.getAttribute('aria-description')).toMatch(/ · \d+ failed/u);
+        const isLoud = mark.querySelector('.sw-failed') !== null;
+        const title = mark.getAttribute('title')!.replaceAll('\u00a0', ' ');
+        return `${name}: ${isLoud ? '✕ ' : ''}${title}`;
+      }),
+    turned
   );
-  const said = [...host.querySelectorAll('[role="treeitem"]')].map(item => {
-    const row = item.querySelector('.sw-span-tree-row')!;
-    const name = item.getAttribute('aria-label')!.split(' · ')[0]!;
-    const mark = row.querySelector('.sw-span-tree-failed');
-    if (mark === null) {
-      return name;
-    }
-    // Who sees no mark is told of it.
-    expect(item.getAttribute('aria-description')).toMatch(/ · \d+ failed/u);
-    const isLoud = mark.querySelector('.sw-failed') !== null;
-    const title = mark.getAttribute('title')!.replaceAll('\u00a0', ' ');
-    return `${name}: ${isLoud ? '✕ ' : ''}${title}`;
-  });
-  flushSync(() => root.unmount());
   return said.map(text => text.replaceAll('\u00a0', ' '));
 }
 

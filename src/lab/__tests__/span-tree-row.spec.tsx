@@ -1,12 +1,6 @@
 /** A row of the tree in a sidebar that is narrow. */
-import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
-import { flushSync } from 'react-dom';
-import { createRoot } from 'react-dom/client';
-import { SelectionModel } from '../../feed/selection';
-import { SpanTree } from '../span-tree';
-import { spanTree, visibleSpans } from '../span-tree-rows';
 import { drawnSpans } from './drawn-spans';
+import { renderedSpanTree } from './rendered-span-tree';
 
 it('keeps its number whole beside what it counts, and has the full name in its title', () => {
   const drawn = drawnSpans(`
@@ -19,36 +13,22 @@ it('keeps its number whole beside what it counts, and has the full name in its t
       i === 0 ? { ...row, tasks: 0, executions: 22_500 } : row
     )
   };
-  const host = document.createElement('div');
-  const root = createRoot(host);
-  flushSync(() =>
-    root.render(
-      <SpanTree
-        rows={visibleSpans(spanTree(spans, 'path'), new Set(), '')}
-        search=""
-        selection={new SelectionModel()}
-        startedAt={0}
-        isOver={false}
-        trans={nullTranslator.load('spanwise')}
-        setCollapsed={() => undefined}
-      />
-    )
-  );
-  const figures = [...host.querySelectorAll('.sw-span-tree-tasks')].map(
-    ({ childNodes }) => [...childNodes].map(({ textContent }) => textContent)
-  );
-  // The second part is left out where there is no room; the number still looks different.
-  expect(host.querySelector('.sw-span-tree-tasks em')!.textContent).toBe(
-    '22,500'
-  );
-  expect(figures).toEqual([['22,500', '\u00a0executions'], ['1']]);
-  expect(host.querySelector('.sw-span-tree-unit')!.textContent).toBe(
-    '\u00a0executions'
-  );
-  const titles = [...host.querySelectorAll('.sw-span-tree-row')].map(row =>
-    row.getAttribute('title')!.split('\n')
-  );
-  expect(titles[0]![0]).toBe('chunks of the survey');
-  expect(titles[0]![1]).toMatch(/22,500.executions/);
-  flushSync(() => root.unmount());
+  renderedSpanTree(spans, host => {
+    const figures = [...host.querySelectorAll('.sw-span-tree-tasks')].map(
+      ({ childNodes }) => [...childNodes].map(({ textContent }) => textContent)
+    );
+    // The second part is left out where there is no room; the number still looks different.
+    expect(host.querySelector('.sw-span-tree-tasks em')!.textContent).toBe(
+      '22,500'
+    );
+    expect(figures).toEqual([['22,500', '\u00a0executions'], ['1']]);
+    expect(host.querySelector('.sw-span-tree-unit')!.textContent).toBe(
+      '\u00a0executions'
+    );
+    const titles = [...host.querySelectorAll('.sw-span-tree-row')].map(row =>
+      row.getAttribute('title')!.split('\n')
+    );
+    expect(titles[0]![0]).toBe('chunks of the survey');
+    expect(titles[0]![1]).toMatch(/22,500.executions/);
+  });
 });

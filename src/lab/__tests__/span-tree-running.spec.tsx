@@ -1,13 +1,8 @@
 /** Spans whose tasks run. */
-import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
-import { flushSync } from 'react-dom';
-import { createRoot } from 'react-dom/client';
-import { SelectionModel } from '../../feed/selection';
 import type { SpansResult } from '../../wire/panel-link';
-import { SpanTree } from '../span-tree';
 import { spanTree, visibleSpans } from '../span-tree-rows';
 import { drawnSpans } from './drawn-spans';
+import { renderedSpanTree } from './rendered-span-tree';
 
 const still = drawnSpans(`
   flow 10
@@ -61,26 +56,12 @@ describe('while a task of a span runs', () => {
   });
 
   it('its row has a mark', () => {
-    const host = document.createElement('div');
-    const root = createRoot(host);
-    flushSync(() =>
-      root.render(
-        <SpanTree
-          rows={visibleSpans(spanTree(after(20), 'path'), new Set(), '')}
-          search=""
-          selection={new SelectionModel()}
-          startedAt={0}
-          isOver={false}
-          trans={nullTranslator.load('spanwise')}
-          setCollapsed={() => undefined}
-        />
-      )
-    );
-    const rows = [...host.querySelectorAll('.sw-span-tree-row')];
-    expect(
-      rows.map(row => row.querySelector('.sw-span-tree-running') !== null)
-    ).toEqual([true, true, false]);
-    expect(rows[0]!.getAttribute('title')).toContain('1 running');
-    flushSync(() => root.unmount());
+    renderedSpanTree(after(20), host => {
+      const rows = [...host.querySelectorAll('.sw-span-tree-row')];
+      expect(
+        rows.map(row => row.querySelector('.sw-span-tree-running') !== null)
+      ).toEqual([true, true, false]);
+      expect(rows[0]!.getAttribute('title')).toContain('1 running');
+    });
   });
 });
