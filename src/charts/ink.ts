@@ -93,6 +93,9 @@ export class SvgInk implements IInk {
   }
 
   stroke(): void {
+    if (this._path === '') {
+      return;
+    }
     this._parts.push(svgElement('path', { d: this._path, ...this._line() }));
   }
 

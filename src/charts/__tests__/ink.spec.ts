@@ -35,10 +35,12 @@ describe('ink that leaves SVG', () => {
     expect(ink.measureText('abc').width).toBe(36);
   });
 
-  it('leaves nothing of boxes without a width, which would be an error', () => {
+  it('leaves nothing of boxes without a width, which would be an error, nor of a path without a line', () => {
     const ink = inkOf();
     ink.fillRect(1, 2, -3, 4);
     ink.strokeRect(1, 2, 3, 0);
+    ink.beginPath();
+    ink.stroke();
     expect(ink.drawn.markup).toBe('');
   });
 });
