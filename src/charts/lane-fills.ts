@@ -1,15 +1,17 @@
 /** How boxes on lanes are filled and divided: one look in the Task Stream and in the files that show one. */
 import { alphaOf, parseColour } from '../base/colour-arithmetic';
 import type { IInk } from './ink';
-import { type BoxFill, MARK_FROM, pixelOf } from './lane-raster';
+import { type BoxFill, MARK_FROM, PATTERN_FROM, pixelOf } from './lane-raster';
 import { type Kind, KIND_PATTERNS, type ShadeColours } from './palette';
 import { functionColour, type Slot, topLines } from './theme';
 
-/** Kinds that lanes have boxes of. */
-type BoxKindWord = Exclude<
-  Kind,
-  'cpu' | 'core' | 'gil' | 'blocked' | 'tasks' | 'noncpu' | 'other'
->;
+/** Kinds that lanes have boxes of; `seceded`: a task held a thread for it, and is drawn beside. */
+type BoxKindWord =
+  | Exclude<
+      Kind,
+      'cpu' | 'core' | 'gil' | 'blocked' | 'tasks' | 'noncpu' | 'other'
+    >
+  | 'seceded';
 
 const STRIP_SHARE = 0.26;
 
@@ -34,13 +36,18 @@ export function rowsInLane(laneHeight: number): {
   };
 }
 
-/** Computing has its function's colour; without a slot that of computing. */
+/** Whether boxes of a kind have their function's colour. */
+export function isOfFunction(kind: string): kind is 'compute' | 'seceded' {
+  return kind === 'compute' || kind === 'seceded';
+}
+
+/** What is of a function has its colour; without a slot that of computing. */
 export function boxColour(
   colours: ShadeColours,
   kind: BoxKindWord,
   slot: Slot | null
 ): string {
-  if (kind !== 'compute') {
+  if (!isOfFunction(kind)) {
     return colours.kinds[kind];
   }
   return slot === null ? colours.kinds.cpu : functionColour(colours, slot);
@@ -48,7 +55,14 @@ export function boxColour(
 
 /** The second channel of a box's colour. */
 export function boxPattern(kind: BoxKindWord): BoxFill['pattern'] {
-  return kind === 'compute' ? 'plain' : KIND_PATTERNS[kind];
+  switch (kind) {
+    case 'compute':
+      return 'plain';
+    case 'seceded':
+      return 'outline';
+    default:
+      return KIND_PATTERNS[kind];
+  }
 }
 
 export function boxFill(
@@ -67,6 +81,51 @@ export function boxFill(
 export function pixel(colour: string): number {
   const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
   return pixelOf(red, green, blue, alphaOf(colour));
+}
+
+/** Between the lines of {@link hatchSeceded}, and how thick they are; in CSS pixels. */
+const HATCH_PERIOD = 6;
+const HATCH_LINE = 2.5;
+
+/**
+ * What tells a box of what a task held of a thread from the task's own, which is drawn beside the threads: lines within an outline of its
+ * colour. In device pixels of a picture `width` wide.
+ */
+export function hatchSeceded(
+  ink: IInk,
+  colours: ShadeColours,
+  box: {
+    readonly left: number;
+    readonly right: number;
+    readonly y: number;
+    readonly height: number;
+  },
+  width: number,
+  ratio: number
+): void {
+  const edge = Math.round(ratio);
+  const left = Math.max(0, box.left + edge);
+  const right = Math.min(width, box.right - edge);
+  const top = box.y + edge;
+  const bottom = box.y + box.height - edge;
+  if (box.right - box.left < PATTERN_FROM * ratio || right <= left) {
+    return;
+  }
+  ink.strokeStyle = colours.patternLine;
+  ink.lineWidth = HATCH_LINE * ratio;
+  ink.beginPath();
+  const period = HATCH_PERIOD * ratio;
+  const first = Math.floor((left - (bottom - top)) / period) * period;
+  for (let x = first; x < right; x += period) {
+    // From the upper left to the lower right, cut at the outline.
+    const from = Math.max(x, left);
+    const to = Math.min(x + (bottom - top), right);
+    if (to > from) {
+      ink.moveTo(from, top + (from - x));
+      ink.lineTo(to, top + (to - x));
+    }
+  }
+  ink.stroke();
 }
 
 /** What tells a failed box from others beside its colour: ✕ where there is room, on black also where parts lie over the box, and an outline where it would not be seen on the ground. In device pixels of a picture `width` wide. */

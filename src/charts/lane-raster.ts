@@ -65,14 +65,22 @@ type LaneRaster = {
   readonly pixels: Uint32Array<ArrayBuffer>;
 };
 
-const PATTERN_OF = { plain: 0, slash: 1, horizontal: 2, grid: 3 } as const;
+const PATTERN_OF = {
+  plain: 0,
+  slash: 1,
+  horizontal: 2,
+  grid: 3,
+  /** Lines within an outline of the box's own colour. */
+  outline: 4
+} as const;
 const FAILED_KIND = 4;
+const SECEDED_KIND = 6;
 /** From this width on (CSS pixels) a box shows its pattern. */
-const PATTERN_FROM = 5;
+export const PATTERN_FROM = 5;
 /** From this width on (CSS pixels) a failed box has room for its ✕. */
 export const MARK_FROM = 9;
 /** From this width on (CSS pixels) a box leaves a pixel of air at its right. */
-const GAP_FROM = 3;
+export const GAP_FROM = 3;
 
 export function rasteriseTile(
   boxes: BoxColumns,
@@ -97,6 +105,19 @@ export function rasteriseTile(
     line.copyTo(pixels, lane * laneHeight * width);
   }
   return { x, width, height, pixels };
+}
+
+/** Whether it is a part, which is drawn over the box of its run. */
+export function liesOver(
+  boxes: Pick<BoxColumns, 'tasks' | 'strip' | 'kind'>,
+  row: number
+): boolean {
+  return (
+    boxes.tasks[row] === 0 &&
+    boxes.strip[row] !== 1 &&
+    // (whose run is in another lane)
+    boxes.kind[row] !== SECEDED_KIND
+  );
 }
 
 /** The rows of each lane in the order of drawing: as given, then failed ones that are too thin for a mark once more, so that none is lost under its neighbour or its own parts. */
@@ -175,7 +196,7 @@ class LaneLines {
     const size = right - left;
     const isFailed = boxes.kind[row] === FAILED_KIND;
     // A part leaves no gap: under it is the box of its run, which would shine through.
-    const isPart = boxes.tasks[row] === 0 && boxes.strip[row] !== 1;
+    const isPart = liesOver(boxes, row);
     const gap =
       !isPart && size >= GAP_FROM * pixelRatio ? Math.round(pixelRatio) : 0;
     const smallest = isFailed ? 2 : 1;
@@ -207,7 +228,9 @@ class LaneLines {
       this._stripPattern.fill(pattern, from, to);
       return;
     }
-    this._workPattern.fill(pattern, from, to);
+    const edge = pattern === PATTERN_OF.outline ? Math.round(pixelRatio) : 0;
+    this._workPattern.fill(0, from, to);
+    this._workPattern.fill(pattern, from + edge, Math.max(from, to - edge));
     this._topLines.fill(fill.topLines, from, to);
     this._hasWorkPattern ||= pattern !== 0;
     this._hasTopLines ||= fill.topLines > 0;
@@ -277,7 +300,9 @@ class LaneLines {
     pattern: Uint8Array,
     y: number
   ): void {
-    const { patternLine, pixelRatio } = this._options;
+    const { patternLine, pixelRatio, laneHeight } = this._options;
+    const edge = 2 * Math.max(1, Math.round(pixelRatio));
+    const isInOutline = y >= edge && y < laneHeight - edge;
     const period = Math.round(6 * pixelRatio);
     const thick = Math.max(1, Math.round(2 * pixelRatio));
     const thin = Math.round(pixelRatio);
@@ -292,7 +317,9 @@ class LaneLines {
           ? (x + this._x + y) % period < thick
           : kind === PATTERN_OF.grid
             ? isGridLine || (x + this._x) % mesh < thin
-            : isHorizontalLine)
+            : kind === PATTERN_OF.outline
+              ? isInOutline && (x + this._x + laneHeight - y) % period < thick
+              : isHorizontalLine)
       ) {
         scan[x] = over(patternLine, scan[x] as number);
       }

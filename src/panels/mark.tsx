@@ -15,7 +15,7 @@ import { functionProperty } from './function-property';
 
 export type Mark =
   | {
-      readonly kind: Kind | 'rest' | 'running';
+      readonly kind: Kind | 'rest' | 'running' | 'seceded';
     }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
@@ -58,6 +58,13 @@ export function markOf(
     return {
       className: join(className),
       style: { '--sw-fill': fill } as React.CSSProperties
+    };
+  }
+  if (mark.kind === 'seceded') {
+    // Of whatever function.
+    return {
+      className: join(className, 'sw-outline', 'backslash'),
+      style: style('--sw-fn-other')
     };
   }
   if (mark.kind === 'rest') {

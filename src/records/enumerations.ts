@@ -29,7 +29,8 @@ export enum BoxKind {
   Disk = 2,
   Serialize = 3,
   Failed = 4,
-  Import = 5
+  Import = 5,
+  Seceded = 6
 }
 
 export enum SampleState {
@@ -219,7 +220,9 @@ export const ENUMERATIONS = {
       disk: 'disk-read, disk-write',
       serialize: 'deserialize, serialize',
       failed: 'a run that failed or was lost',
-      import: 'import'
+      import: 'import',
+      seceded:
+        'in the lane of a thread, what a run held of it that has seceded, and is drawn beside the threads'
     }
   }),
   SampleState: described({

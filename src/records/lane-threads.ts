@@ -22,9 +22,15 @@ type Lane = { readonly placed: Placed[]; hasForgotten: boolean };
  */
 export class LaneThreads<L extends number> {
   private readonly _lanes = new Map<L, Lane>();
+  private _changes = 0;
 
   /** @param _most - changes of all lanes that are known at a time, if each lane has its share of them, and {@link LEAST_PER_LANE}. */
   constructor(private readonly _most = 0) {}
+
+  /** How many have been told. */
+  get changes(): number {
+    return this._changes;
+  }
 
   /**
    * From a moment on a thread runs the lane's tasks; moments may be told in any order.
@@ -36,6 +42,7 @@ export class LaneThreads<L extends number> {
     if (Number.isNaN(since)) {
       return;
     }
+    this._changes++;
     const known = this._lanes.get(lane) ?? { placed: [], hasForgotten: false };
     this._lanes.set(lane, known);
     const { placed } = known;

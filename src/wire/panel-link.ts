@@ -461,6 +461,12 @@ export type TaskStreamResult = {
     readonly started: number;
     /** Whose it is, by a name as short as tells clients apart; absent: all is one client's. */
     readonly client?: string;
+    /** Of one that has seceded: when it held which threads, the newest eight of these stretches; to null: it does. Left out: never. */
+    readonly held?: readonly {
+      readonly laneIndex: LaneIndex;
+      readonly from: number;
+      readonly to: number | null;
+    }[];
   }[];
   /** How many more running tasks the filter hides. A filter by status hides all: their status is not known before they end. */
   readonly othersRunning: number;
@@ -497,7 +503,10 @@ export type TaskStreamResult = {
       'transfer' | 'disk' | 'import' | 'serialize' | 'failed' | 'lost',
       number
     >
-  >;
+  > & {
+    /** Stretches for which runs held threads that have seceded, and are drawn beside these. Left out: none; or by an observer of before. */
+    readonly seceded?: number;
+  };
 };
 export type FunctionSlot = {
   readonly name: string;

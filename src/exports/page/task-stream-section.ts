@@ -3,7 +3,8 @@ import {
   boxFill,
   markFailed,
   pixel,
-  rowsInLane
+  rowsInLane,
+  isOfFunction
 } from '../../charts/lane-fills';
 import type { BoxColumns, BoxFill } from '../../charts/lane-raster';
 import { COLOURS, type ShadeColours } from '../../charts/palette';
@@ -302,16 +303,15 @@ class LanesView {
     const made = new Map<string, BoxFill>();
     return (kind, index) => {
       const word = BOX_KINDS[kind] ?? 'compute';
-      const key = word === 'compute' ? `${index}` : word;
+      const isOwn = isOfFunction(word);
+      const key = isOwn ? `${word} ${index}` : word;
       const known = made.get(key);
       const fill =
         known ??
         boxFill(
           colours,
           word,
-          word === 'compute'
-            ? (functions[index] ?? { slot: -1, round: 0 })
-            : null
+          isOwn ? (functions[index] ?? { slot: -1, round: 0 }) : null
         );
       made.set(key, fill);
       return fill;

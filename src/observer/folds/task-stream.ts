@@ -1,11 +1,14 @@
 import { BoxKind, RunStatus } from '../../records/enumerations';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
+import { scanHeld } from '../tiles/held-places';
+import { atLeast } from '../tiles/scan-rows';
 import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { LONG_PAUSE, type LogStore } from '../store/log-store';
 import { isRoot } from '../store/span-tree';
-import type { SpanId } from '../../records/ids';
+import type { LaneId, SpanId } from '../../records/ids';
+import { besideRuns } from './beside-runs';
 import { BOX_OF_PART } from '../../records/box-kinds';
 import {
   resolveRange,
@@ -27,6 +30,8 @@ const MOST_FUNCTIONS = 200;
 const MOST_BANDS = 1000;
 /** Of their names: an answer must fit into a message, whatever spans are called. */
 const MOST_BAND_CHARACTERS = 128 * 1024;
+/** Stretches for which a running task held threads: more of them it seldom has, and an answer must be bounded. */
+const MOST_HELD = 8;
 /** {@link BoxKind} of a part → its series in the whole-run strip, and the count that it adds to. */
 const STRIP_OF_BOX: Readonly<
   Record<
@@ -42,7 +47,8 @@ const STRIP_OF_BOX: Readonly<
   [BoxKind.Disk]: ['disk', 'disk'],
   [BoxKind.Serialize]: ['other', 'serialize'],
   [BoxKind.Failed]: ['other'],
-  [BoxKind.Import]: ['other', 'import']
+  [BoxKind.Import]: ['other', 'import'],
+  [BoxKind.Seceded]: ['other']
 };
 /** For kinds of parts that only newer workers know. */
 const UNKNOWN_PART = ['other', undefined] as const;
@@ -72,6 +78,7 @@ export function* foldTaskStream(
       : sumsOf(context, (yield* fineCells(context)).held);
   const functions = functionsOf(log, whole, chosen, running, first);
   const scan = yield* scanStrip(context, from, to);
+  const seceded = heldCount(context);
   const newestStart = running.reduce(
     (newest, { started }) => Math.max(newest, started),
     scan.newestStart
@@ -124,13 +131,25 @@ export function* foldTaskStream(
         0
       ),
       hidden: runCount - scan.tasks,
-      kinds: scan.kinds
+      kinds: { ...scan.kinds, ...(seceded > 0 && { seceded }) }
     },
     honoured: honouredBy('task-stream', context)
   };
 }
 
-type KindCounts = Record<keyof TaskStreamResult['kinds'], number>;
+type KindCounts = Record<
+  Exclude<keyof TaskStreamResult['kinds'], 'seceded'>,
+  number
+>;
+
+/** Of the selection, in the range. */
+function heldCount(context: FoldContext): number {
+  const { log, filter } = context;
+  const { from, to } = resolveRange(context);
+  let count = 0;
+  scanHeld(log, filter, atLeast(0), from, to, () => (count += 1));
+  return count;
+}
 
 type Scan = {
   readonly strip: TaskStreamResult['strip'];
@@ -511,14 +530,43 @@ function runningPassing(context: FoldContext) {
 function runningOf(context: FoldContext): TaskStreamResult['running'] {
   const { log } = context;
   const ownerOf = ownersOf(log);
-  return runningPassing(context).map(running => ({
+  const all = runningPassing(context);
+  const heldBy = all.some(({ lane }) => log.besideLanes[lane] === 1)
+    ? heldByRunning(context)
+    : undefined;
+  return all.map(running => ({
     laneIndex: log.shape.laneIndex(running.lane),
     key: log.key(running.node),
     function: log.name(running.function),
     span: log.spans.numberOf(running.span),
     started: running.started,
-    ...ownedBy(ownerOf(running.span))
+    ...ownedBy(ownerOf(running.span)),
+    ...heldBy?.get(running.lane)
   }));
+}
+
+type HeldByRunning = Pick<TaskStreamResult['running'][number], 'held'>;
+
+/** What tasks that have seceded and go on held of threads, by their lanes. */
+function heldByRunning({
+  log,
+  moment
+}: FoldContext): ReadonlyMap<LaneId, HeldByRunning> {
+  const now = { from: moment.end, to: Infinity };
+  return new Map(
+    besideRuns(log, moment, now)
+      .filter(({ running, places }) => running !== null && places.length > 0)
+      .map(({ lane, places }) => [
+        lane,
+        {
+          held: places.slice(-MOST_HELD).map(({ lane: thread, from, to }) => ({
+            laneIndex: log.shape.laneIndex(thread),
+            from,
+            to: to === Infinity ? null : to
+          }))
+        }
+      ])
+  );
 }
 
 type Band = TaskStreamResult['bands'][number];

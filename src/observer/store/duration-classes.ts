@@ -7,7 +7,7 @@ const ZONE_ROWS = 1 << ZONE_SHIFT;
 export const CLASS_COUNT = 42;
 
 /** floor(log2(duration in µs)); durations below 2 µs are class 0. */
-function durationClass(seconds: number): number {
+export function durationClass(seconds: number): number {
   const microseconds = seconds * 1e6;
   if (!(microseconds >= 2)) {
     return 0;

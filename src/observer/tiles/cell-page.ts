@@ -9,12 +9,12 @@ export const TILE_CELLS = 512;
 export const SEVERAL_FUNCTIONS = 0x0fffffff;
 
 /**
- * A cell's colour in one number: kind in the upper 4 bits, function name id in the lower 28. Only computing is told apart by
- * function: sixty transfers of sixty functions have one colour.
+ * A cell's colour in one number: kind in the upper 4 bits, function name id in the lower 28. Only computing, and what tasks that
+ * have seceded held, is told apart by function: sixty transfers of sixty functions have one colour.
  */
 export function category(kind: number, fn: number): number {
   const shown =
-    kind === BoxKind.Compute
+    kind === BoxKind.Compute || kind === BoxKind.Seceded
       ? Math.min(fn, SEVERAL_FUNCTIONS)
       : SEVERAL_FUNCTIONS;
   return kind * 0x10000000 + shown;
@@ -117,7 +117,7 @@ export class CellPlane {
   }
 }
 
-/** Three layers: runs; parts that held the thread, drawn over them; parts behind other work, drawn in the lane's strip. */
+/** Three layers: runs; parts that held the thread, drawn over them, and what tasks held that are drawn beside it; parts behind other work, drawn in the lane's strip. */
 export type CellPage = {
   readonly lanes: number;
   runs: CellPlane | null;

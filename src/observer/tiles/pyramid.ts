@@ -12,6 +12,7 @@ import {
   TILE_CELLS,
   type CellPage
 } from './cell-page';
+import { scanHeld } from './held-places';
 import {
   type Grouping,
   laneRows,
@@ -139,7 +140,7 @@ export class Pyramid {
         to
       );
     } else {
-      if (rows > 0) {
+      if (rows > 0 || log.besideRows.length > 0) {
         yield* this._scan(page, laneRows, shorterThan(level), level, from, to);
       }
       this._addRetired(page, laneRows, level, from, to);
@@ -158,7 +159,7 @@ export class Pyramid {
 
   private *_scan(
     page: CellPage,
-    { rowOf }: LaneRows,
+    { rowOf, threads }: LaneRows,
     classes: ClassSpan,
     level: number,
     from: number,
@@ -203,6 +204,25 @@ export class Pyramid {
               ? (held ??= layerOf(page, 'held'))
               : (strip ??= layerOf(page, 'strip'));
           plane.cover(row, value, begin, begin + duration * 1e6, cell);
+        }
+      }
+    );
+    if (threads !== null) {
+      // (the row of a group has the run itself)
+      return;
+    }
+    scanHeld(
+      log,
+      this.filter,
+      classes,
+      from,
+      to,
+      (_row, laneIndex, start, duration, value) => {
+        const row = place(laneIndex);
+        if (row >= 0 && row < lanes) {
+          const begin = (start - from) * 1e6;
+          held ??= layerOf(page, 'held');
+          held.cover(row, value, begin, begin + duration * 1e6, cell);
         }
       }
     );

@@ -14,7 +14,7 @@ import type { LogStore } from '../store/log-store';
 import { category } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
-type RowSink = (
+export type RowSink = (
   row: number,
   laneIndex: LaneIndex,
   from: number,

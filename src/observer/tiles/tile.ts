@@ -11,6 +11,7 @@ import {
   type CellPlane
 } from './cell-page';
 import { BoxList } from './box-list';
+import { scanHeld } from './held-places';
 import type { LaneRows } from './lane-rows';
 import { pageSeconds, type Pyramid } from './pyramid';
 import { atLeast, scanParts, scanRuns } from './scan-rows';
@@ -32,6 +33,7 @@ export type TileAnswer = Omit<TileHeader, 'logSeq'> & {
  *     lane   ├── exact ──┤ ▒▒▒▒▓▓▓▓░░ ├──── exact ────┤        ▒ ▓ ░: cells by dominating function, by cover
  *     parts     ├ red ┤       ▪                                tasks = 0: they lie over the box of their run
  *     strip                 ─────                              strip = 1: behind other work
+ *     of a run that has seceded, in a thread's lane:           tasks = 0: its own box is beside the threads
  *
  * Where groups of workers have a row each, all are cells, covered by the share that was busy of the threads that were there. Boxes come in drawing order. If they are too many for one message, cells twice, four times … as wide are used, in the same coordinates.
  */
@@ -155,6 +157,23 @@ function* addExact(
         run,
         tasks
       );
+    }
+  );
+  scanHeld(
+    log,
+    pyramid.filter,
+    atLeast(fromClass),
+    from,
+    to,
+    (row, laneIndex, start, duration, value) => {
+      if (rowOf !== null && !(rowOf[laneIndex]! >= 0)) {
+        return;
+      }
+      const run = log.runs.chunkOf(row)!.columns.run[row & CHUNK_MASK]!;
+      const begin = (start - from) * cellsPerSecond;
+      const end = begin + duration * cellsPerSecond;
+      const fn = functionOf(value);
+      boxes.add(laneIndex, begin, end, fn, kindOf(value), 0, 255, run, 0);
     }
   );
 }

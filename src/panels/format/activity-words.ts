@@ -5,7 +5,8 @@ export const KIND_WORDS = {
   transfer: 'transfer',
   disk: 'disk',
   import: 'importing modules',
-  serialize: '(de)serialise'
+  serialize: '(de)serialise',
+  seceded: 'held by a task that seceded'
 } as const;
 
 /** By kind of part, where the two directions are told apart. */

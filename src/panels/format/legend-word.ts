@@ -36,6 +36,10 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['(de)serialise', trans => trans.__('(de)serialise')],
   ['deserialise', trans => trans.__('deserialise')],
   ['serialise', trans => trans.__('serialise')],
+  [
+    'held by a task that seceded',
+    trans => trans.__('held by a task that seceded')
+  ],
   ['rest of the task', trans => trans.__('rest of the task')],
   [
     'waiting for the event loop',

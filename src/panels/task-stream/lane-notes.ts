@@ -1,11 +1,12 @@
 /**
  * What may carry a label or a mark: failed boxes as a whole, and compute boxes that are wide enough, without what parts cover at their
- * beginning and end:
+ * beginning and end, and what tasks held that are drawn beside the threads:
  *
  *   run   |▒transfer▒| fit_fold            |▒write▒|
  *                     from ··············· to
  */
 import { BoxKind } from '../../records/enumerations';
+import { liesOver } from '../../charts/lane-raster';
 import type { TileData } from '../../feed/feed-types';
 import { AGGREGATE_RUN } from './box-search';
 
@@ -31,7 +32,7 @@ export function notesOf(tile: TileData): readonly Note[] {
     }
     const whole = byRun.get(run);
     if (
-      tile.tasks[row] === 0 &&
+      liesOver(tile, row) &&
       whole !== undefined &&
       tile.kind[whole.row] !== BoxKind.Failed
     ) {
@@ -43,7 +44,9 @@ export function notesOf(tile: TileData): readonly Note[] {
       }
     }
     const isWide =
-      kind === BoxKind.Compute && tile.cover[row] === 255 && to - from >= cells;
+      (kind === BoxKind.Compute || kind === BoxKind.Seceded) &&
+      tile.cover[row] === 255 &&
+      to - from >= cells;
     if (kind === BoxKind.Failed || isWide) {
       const note = { row, from, to };
       notes.push(note);

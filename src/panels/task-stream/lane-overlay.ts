@@ -5,8 +5,9 @@
  */
 import { BoxKind } from '../../records/enumerations';
 import type { IInk } from '../../charts/ink';
-import { markFailed } from '../../charts/lane-fills';
+import { hatchSeceded, markFailed } from '../../charts/lane-fills';
 import { runningFill, textOn } from '../../charts/theme';
+import type { LaneIndex } from '../../records/ids';
 import type { TileData } from '../../feed/feed-types';
 import { formatDuration } from '../format';
 import { LABEL_FROM, LABEL_PADDING, type Note, notesOf } from './lane-notes';
@@ -19,6 +20,14 @@ import {
   type LaneScene,
   pixelX
 } from './lane-scene';
+
+/** In device pixels. */
+type Box = {
+  readonly left: number;
+  readonly right: number;
+  readonly y: number;
+  readonly height: number;
+};
 
 export class LaneOverlay {
   private readonly _notes = new WeakMap<TileData, readonly Note[]>();
@@ -38,6 +47,7 @@ export class LaneOverlay {
     const { palette, pixelRatio: ratio } = scene;
     const tops = laneTops(scene);
     for (const task of scene.running) {
+      this._drawHeld(context, scene, tops, task);
       const top = tops.get(task.laneIndex);
       const left = Math.max(-2, pixelX(scene, task.started));
       const right = Math.min(
@@ -71,17 +81,69 @@ export class LaneOverlay {
     }
   }
 
+  /** What a running task held of threads before it seceded, and since it has one again. */
+  private _drawHeld(
+    context: IInk,
+    scene: LaneScene,
+    tops: ReadonlyMap<LaneIndex, number>,
+    task: LaneScene['running'][number]
+  ): void {
+    const { palette, pixelRatio: ratio } = scene;
+    const width = scene.width * ratio;
+    for (const { laneIndex, from, to } of task.held ?? []) {
+      const top = tops.get(laneIndex);
+      const left = Math.max(-2, pixelX(scene, from));
+      const end = pixelX(scene, to ?? Math.max(scene.now!, from));
+      const right = Math.min(width + 2, Math.max(left + 1, end));
+      if (top !== undefined && right >= 0 && left <= width) {
+        const place = laneBox(scene, top, false);
+        context.fillStyle = colourOf(scene, BoxKind.Seceded, task.function);
+        context.fillRect(left, place.y, right - left, place.height);
+        const box = { left, right, ...place };
+        hatchSeceded(context, palette, box, width, ratio);
+        this._drawHeldLabel(context, scene, task.function, box);
+      }
+    }
+  }
+
+  /** On a plate of the box's colour: lines go through the box. */
+  private _drawHeldLabel(
+    context: IInk,
+    scene: LaneScene,
+    name: string,
+    box: Box
+  ): void {
+    const { palette, pixelRatio: ratio } = scene;
+    const fill = colourOf(scene, BoxKind.Seceded, name);
+    const font = `${11 * ratio}px ${palette.uiFont}`;
+    context.font = font;
+    const width = this._textWidth(context, font, name) + 6 * ratio;
+    const x = Math.max(box.left, 0) + 2 * ratio;
+    const height = 14 * ratio;
+    if (x + width + 3 * ratio > box.right || box.height < height) {
+      return;
+    }
+    context.fillStyle = fill;
+    context.fillRect(x, box.y + (box.height - height) / 2, width, height);
+    this._drawLabel(
+      context,
+      scene,
+      name,
+      fill,
+      x - 2 * ratio,
+      box.right,
+      box.y,
+      box.height
+    );
+  }
+
   /** Names in wide boxes, ✕ in failed ones, the outline of the selected one. */
   private _drawLabels(context: IInk, scene: LaneScene): void {
     const { palette, pixelRatio: ratio, selectedRun } = scene;
     const { level, first, count } = scene.tiles;
     const tops = laneTops(scene);
-    const selected: {
-      left: number;
-      right: number;
-      y: number;
-      height: number;
-    }[] = [];
+    /** Those of a lane, and each that the task held of a thread, are outlined together. */
+    const selected = new Map<string, Box[]>();
     for (let index = first; index < first + count; index += 1) {
       const tile = scene.tileOf(level, index);
       if (tile === null) {
@@ -101,7 +163,10 @@ export class LaneOverlay {
           continue;
         }
         const { y, height } = laneBox(scene, top, false);
-        if (tile.kind[row] === BoxKind.Failed) {
+        if (tile.kind[row] === BoxKind.Seceded) {
+          const name = tile.functions[tile.function[row] as number] ?? '';
+          this._drawHeldLabel(context, scene, name, { ...box, y, height });
+        } else if (tile.kind[row] === BoxKind.Failed) {
           const shape = { ...box, y, height };
           markFailed(context, palette, shape, scene.width * ratio, ratio);
         } else if (box.right - box.left >= LABEL_FROM * ratio) {
@@ -127,21 +192,21 @@ export class LaneOverlay {
             tile.strip[row] !== 1 &&
             top !== undefined
           ) {
-            selected.push({
+            const box = {
               ...boxPixels(scene, tile, row),
               ...laneBox(scene, top, false)
-            });
+            };
+            const isHeld = tile.kind[row] === BoxKind.Seceded;
+            const key = isHeld ? `${box.y} ${box.left}` : 'own';
+            selected.set(key, [...(selected.get(key) ?? []), box]);
           }
         }
       }
     }
-    if (selected.length > 0) {
-      const left = Math.min(...selected.map(box => box.left));
-      const right = Math.max(
-        ...selected.map(box => box.right),
-        left + 3 * ratio
-      );
-      const box = selected[0] as { y: number; height: number };
+    for (const boxes of selected.values()) {
+      const left = Math.min(...boxes.map(box => box.left));
+      const right = Math.max(...boxes.map(box => box.right), left + 3 * ratio);
+      const [box] = boxes as [Box];
       context.strokeStyle = palette.brand;
       context.lineWidth = 2.5 * ratio;
       context.strokeRect(

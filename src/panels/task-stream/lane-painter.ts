@@ -10,13 +10,18 @@
  * boxes wide enough for a label. Rasterising stops after `RASTER_BUDGET_MS` and
  * goes on in the next frame.
  */
-import { BoxKind } from '../../records/enumerations';
 import {
   type LaneBitmap,
   LaneBitmaps,
   LANES_PER_BLOCK
 } from '../../charts/lane-bitmaps';
-import { boxFill, pixel, rowsInLane } from '../../charts/lane-fills';
+import {
+  boxFill,
+  hatchSeceded,
+  isOfFunction,
+  pixel,
+  rowsInLane
+} from '../../charts/lane-fills';
 import type { BoxFill } from '../../charts/lane-raster';
 import { type Palette, PatternFills } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
@@ -265,8 +270,10 @@ export class LanePainter {
   ): (kind: number, index: number) => BoxFill {
     const made: BoxFill[] = [];
     return (kind, index) => {
-      const key = kind === BoxKind.Compute ? BOX_KINDS.length + index : kind;
       const word = BOX_KINDS[kind] ?? 'compute';
+      const key = isOfFunction(word)
+        ? BOX_KINDS.length * (index + 1) + kind
+        : kind;
       return (made[key] ??= boxFill(
         scene.palette,
         word,
@@ -297,21 +304,25 @@ export class LanePainter {
       const kind = tile.kind[row] as number;
       const name = BOX_KINDS[kind] ?? 'compute';
       const width = box.right - box.left;
-      context.fillStyle =
-        name !== 'compute'
-          ? fills.kind(name, width / scene.pixelRatio)
-          : colourOf(
-              scene,
-              kind,
-              tile.functions[tile.function[row] as number] ?? ''
-            );
+      context.fillStyle = !isOfFunction(name)
+        ? fills.kind(name, width / scene.pixelRatio)
+        : colourOf(
+            scene,
+            kind,
+            tile.functions[tile.function[row] as number] ?? ''
+          );
       const place = laneBox(scene, top, tile.strip[row] === 1);
-      context.fillRect(
-        box.left,
-        place.y,
-        Math.max(1, width - (width > 3 ? 1 : 0)),
-        place.height
-      );
+      const right = box.left + Math.max(1, width - (width > 3 ? 1 : 0));
+      context.fillRect(box.left, place.y, right - box.left, place.height);
+      if (name === 'seceded') {
+        hatchSeceded(
+          context,
+          scene.palette,
+          { left: box.left, right, ...place },
+          scene.width * scene.pixelRatio,
+          scene.pixelRatio
+        );
+      }
     }
   }
 

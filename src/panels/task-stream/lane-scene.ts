@@ -1,8 +1,9 @@
 /** What one frame of the lanes shows, and where its seconds and lanes lie in device pixels. */
 import type { LaneIndex } from '../../records/ids';
-import { boxColour, rowsInLane } from '../../charts/lane-fills';
+import { boxColour, isOfFunction, rowsInLane } from '../../charts/lane-fills';
 import type { Palette, Slot } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
+import type { TaskStreamResult } from '../../wire/panel-link';
 import type { LaneLayout } from './lane-layout';
 import { BOX_KINDS } from './rows';
 import { cellSeconds, CELLS_PER_TILE, type TileRange } from './tile-plan';
@@ -13,6 +14,8 @@ type RunningBox = {
   readonly key: string;
   readonly function: string;
   readonly started: number;
+  /** As of `TaskStreamResult.running`. */
+  readonly held?: TaskStreamResult['running'][number]['held'];
 };
 
 export type LaneScene = {
@@ -137,7 +140,7 @@ export function colouringSlot(
   word: string,
   name: string
 ): Slot | null {
-  return word === 'compute' && scene.colourBy === 'function'
+  return isOfFunction(word) && scene.colourBy === 'function'
     ? slotOf(scene, name)
     : null;
 }

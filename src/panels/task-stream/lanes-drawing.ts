@@ -179,6 +179,34 @@ export class LanesDrawing implements IDisposable {
         client: running.client
       };
     }
+    const holder = this._running()
+      .flatMap(task =>
+        (task.held ?? []).map(held => ({
+          ...held,
+          task,
+          to: held.to ?? this._model.now
+        }))
+      )
+      .find(
+        ({ laneIndex, from, to }) =>
+          laneIndex === place.lane.laneIndex && seconds >= from && seconds <= to
+      );
+    if (holder !== undefined) {
+      const { task, from, to } = holder;
+      return {
+        ...common,
+        run: null,
+        function: task.function,
+        kind: 'seceded',
+        inStrip: false,
+        tasks: 0,
+        from,
+        to,
+        running: true,
+        key: task.key,
+        client: task.client
+      };
+    }
     const found = this.boxAt(place.lane.laneIndex, seconds, place.inStrip);
     if (found === null) {
       return null;

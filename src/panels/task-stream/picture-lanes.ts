@@ -5,8 +5,18 @@
  */
 import { BoxKind } from '../../records/enumerations';
 import { SvgInk } from '../../charts/ink';
-import { boxColour, boxPattern, rowsInLane } from '../../charts/lane-fills';
-import { MARK_FROM } from '../../charts/lane-raster';
+import {
+  boxColour,
+  boxPattern,
+  hatchSeceded,
+  rowsInLane
+} from '../../charts/lane-fills';
+import {
+  GAP_FROM,
+  liesOver,
+  MARK_FROM,
+  PATTERN_FROM
+} from '../../charts/lane-raster';
 import {
   fillOf,
   joined,
@@ -29,9 +39,6 @@ import {
 import { BOX_KINDS } from './rows';
 import { CELLS_PER_TILE } from './tile-plan';
 
-/** From this width on (CSS pixels) a box shows its pattern, and leaves a pixel of air at its right, as in the raster. */
-const PATTERN_FROM = 5;
-const GAP_FROM = 3;
 const EXACT = 255;
 /** What covers less of its time is paler, but never too pale to be seen. */
 const PALEST = 90 / 255;
@@ -101,7 +108,7 @@ function boxOf(
   const whole = cellPixels(scene, tile, 0, CELLS_PER_TILE);
   const size = right - left;
   const isStrip = tile.strip[row] === 1;
-  const isPart = tile.tasks[row] === 0 && !isStrip;
+  const isPart = liesOver(tile, row);
   const isFailed = tile.kind[row] === BoxKind.Failed;
   const gap = !isPart && size >= GAP_FROM * ratio ? Math.round(ratio) : 0;
   const x = Math.max(0, whole.left, left);
@@ -122,8 +129,11 @@ function boxOf(
     tile.functions[tile.function[row] as number] ?? ''
   );
   const cover = (tile.cover[row] as number) / EXACT;
+  const pattern = boxPattern(word);
   const hasPattern =
-    boxPattern(word) !== 'plain' && size >= PATTERN_FROM * ratio;
+    pattern !== 'plain' &&
+    pattern !== 'outline' &&
+    size >= PATTERN_FROM * ratio;
   const box = svgElement('rect', {
     ...place,
     fill: hasPattern
@@ -144,6 +154,12 @@ function boxOf(
       }),
       box
     ];
+  }
+  if (pattern === 'outline') {
+    const ink = new SvgInk(() => 0);
+    const shape = { left: x, right: end, y, height };
+    hatchSeceded(ink, palette, shape, scene.width * ratio, ratio);
+    return [box, ink.drawn];
   }
   const lines =
     slot === null || word !== 'compute' || lineRoom(scene) <= 2 * ratio

@@ -11,6 +11,8 @@
  *     ■ load 54.1 s  ■ fit 18.8 s                  legend
  */
 import { elided } from '../../charts/elided-text';
+import { SvgInk } from '../../charts/ink';
+import { hatchSeceded } from '../../charts/lane-fills';
 import { KIND_PATTERNS, type Pattern } from '../../charts/palette';
 import {
   joined,
@@ -382,6 +384,12 @@ function swatchSvg(
   palette: Palette
 ): Svg[] {
   const place = { x, y, width: SWATCH, height: SWATCH };
+  if (item.kind === 'seceded') {
+    const ink = new SvgInk(() => 0);
+    const box = { left: x, right: x + SWATCH, y, height: SWATCH };
+    hatchSeceded(ink, palette, box, box.right, 1);
+    return [svgElement('rect', { ...place, fill: palette.other }), ink.drawn];
+  }
   if (item.kind !== 'function') {
     const kind = item.kind === 'compute' ? 'cpu' : item.kind;
     return [

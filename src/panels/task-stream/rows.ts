@@ -355,7 +355,13 @@ export type LegendItem =
     }
   | {
       readonly kind:
-        'transfer' | 'disk' | 'import' | 'serialize' | 'failed' | 'compute';
+        | 'transfer'
+        | 'disk'
+        | 'import'
+        | 'serialize'
+        | 'failed'
+        | 'compute'
+        | 'seceded';
       readonly name: string;
       readonly text: string;
       readonly title: string;
@@ -417,6 +423,20 @@ export function legendItems(
         )
       });
     }
+  }
+  const { seceded = 0 } = result.kinds;
+  if (seceded > 0) {
+    items.push({
+      kind: 'seceded',
+      name: legendWord(KIND_WORDS.seceded, trans),
+      text: '',
+      title: trans._n(
+        '%2\u00a0stretch for which a task held the thread before it seceded, or since it had one again. The task is drawn beside the threads.',
+        '%2\u00a0stretches for which tasks held the thread before they seceded, or since they had one again. The tasks are drawn beside the threads.',
+        seceded,
+        formatCount(seceded)
+      )
+    });
   }
   for (const name of ['failed', 'lost'] as const) {
     if (result.kinds[name] > 0) {
@@ -605,14 +625,17 @@ export function cardOf(
   rows.push({ label: trans.__('where'), text: where });
   const isPart = box.kind !== 'compute' && box.kind !== 'failed';
   const within = isPart ? null : fusedTaskOf(box, detail);
-  if (box.running) {
+  if (box.running && box.kind !== 'seceded') {
     rows.push(
       { label: trans.__('since'), text: formatInstant(box.from) },
       { label: trans.__('running'), text: duration(box.to - box.from) }
     );
   } else if (detail === null || isPart || within !== null) {
     rows.push(
-      { label: trans.__('ran'), text: rangeText(box.from, box.to) },
+      {
+        label: box.kind === 'seceded' ? trans.__('held') : trans.__('ran'),
+        text: rangeText(box.from, box.to)
+      },
       { label: trans.__('duration'), text: duration(box.to - box.from) }
     );
     if (within !== null) {
@@ -633,6 +656,15 @@ export function cardOf(
         detail.cpu === null
           ? whole
           : trans.__('%1, CPU %2', whole, duration(detail.cpu))
+    });
+  }
+  if (box.kind === 'seceded') {
+    rows.push({
+      label: trans.__('task'),
+      text:
+        detail?.beside === undefined
+          ? trans.__('drawn beside the threads, for it has seceded')
+          : trans.__('drawn on %1', laneText(detail, trans))
     });
   }
   if (detail !== null) {
@@ -697,6 +729,10 @@ function partTitle(
       return trans.__('importing modules for %1', fn);
     case 'serialize':
       return trans.__('(de)serialise for %1', fn);
+    case 'seceded':
+      return fn === ''
+        ? trans.__('held by tasks that seceded')
+        : trans.__('held by %1', fn);
   }
 }
 

@@ -1,0 +1,85 @@
+/**
+ * What tasks that have seceded held of threads. They are drawn beside these, so that the lane of a thread would have a gap that is not idle:
+ *
+ *     thread 1   ▒▒▒ a ▒▒▒ ████ b ████ ▒ a ▒
+ *     seceded 1  ├─ a ─────────────────────┤
+ */
+import type { LaneId, LaneIndex } from '../../records/ids';
+import { BoxKind } from '../../records/enumerations';
+import { passesFunction, type CompiledFilter } from '../filter';
+import { besideRuns } from '../folds/beside-runs';
+import { CHUNK_MASK } from '../store/column-table';
+import { durationClass } from '../store/duration-classes';
+import type { LogStore } from '../store/log-store';
+import { category } from './cell-page';
+import type { ClassSpan, RowSink } from './scan-rows';
+
+type Held = {
+  readonly row: number;
+  readonly lane: LaneId;
+  readonly from: number;
+  readonly to: number;
+};
+
+/** Those of all runs that have ended, by their beginning. */
+const heldOf = new WeakMap<
+  LogStore,
+  { readonly validFor: string; readonly held: readonly Held[] }
+>();
+
+function heldPlaces(log: LogStore): readonly Held[] {
+  const { besideRows, shape } = log;
+  if (besideRows.length === 0) {
+    return [];
+  }
+  const validFor = `${besideRows.length} ${besideRows[0]} ${shape.laneThreads.changes}`;
+  const known = heldOf.get(log);
+  if (known?.validFor === validFor) {
+    return known.held;
+  }
+  const held = besideRuns(
+    log,
+    { running: new Map(), rows: { ...NO_ROWS, runs: log.runs.endRow } },
+    { from: -Infinity, to: Infinity }
+  )
+    .flatMap(({ row = -1, places }) => places.map(place => ({ ...place, row })))
+    .sort((a, b) => a.from - b.from);
+  heldOf.set(log, { validFor, held });
+  return held;
+}
+
+const NO_ROWS = { parts: 0, meters: 0, fine: 0, samples: 0 };
+
+/** Shows those of some classes of duration that reach into [from, to), of runs that pass the filter. */
+export function scanHeld(
+  log: LogStore,
+  filter: CompiledFilter,
+  classes: ClassSpan,
+  from: number,
+  to: number,
+  sink: RowSink
+): void {
+  for (const place of heldPlaces(log)) {
+    if (place.from >= to) {
+      return;
+    }
+    const duration = place.to - place.from;
+    const ofClass = durationClass(duration);
+    if (place.to < from || ofClass < classes.from || ofClass >= classes.to) {
+      continue;
+    }
+    const columns = log.runs.chunkOf(place.row)?.columns;
+    const j = place.row & CHUNK_MASK;
+    if (
+      columns !== undefined &&
+      filter.lanes[place.lane] === 1 &&
+      filter.spans[columns.span[j]!] === 1 &&
+      filter.statuses[columns.status[j]!] === 1 &&
+      passesFunction(filter, columns.function[j]!)
+    ) {
+      const laneIndex: LaneIndex = log.shape.laneIndex(place.lane);
+      const value = category(BoxKind.Seceded, columns.function[j]!);
+      sink(place.row, laneIndex, place.from, duration, value);
+    }
+  }
+}
