@@ -40,6 +40,7 @@ ACTIONS = (
     "deserialize",
     "serialize",
     "import",
+    "lost",
 )
 #: The log's names of statuses, by those of records.
 _SAID = {status: said for said, status in STATUS.items()}

@@ -35,6 +35,8 @@ _PART = [
 ]
 #: Statuses by `distributed`'s names.
 STATUS = {"ok": "OK", "failed": "error"}
+#: A status, and what became of its time.
+_LOST = "lost"
 #: What is before the frames of a traceback.
 _HEAD = "Traceback (most recent call last):"
 
@@ -54,7 +56,8 @@ class TaskRecords:
         self._epoch = wall_epoch
         self._key_of = key_of
         self._records: list[dict[str, Any]] = []
-        #: Beside each record: its computing, for runs that have no part that says so.
+        #: Beside each record: its computing, for runs that have no part that says so; of one that
+        #: was lost all its time, of which nobody knows what it was.
         self._wholes: list[dict[str, Any]] = []
         #: Of what ended without a run.
         self._marks: list[dict[str, Any]] = []
@@ -122,12 +125,12 @@ class TaskRecords:
             elif said == "failed":
                 record |= _error_fields(errors.get(row_number, ""))
                 record["cause"] = record["key"]
-            elif said == "lost":
+            elif said == _LOST:
                 record["reason"] = page["lanes"][lane]["why"]
             self._records.append(record)
             self._wholes.append(
                 {
-                    "action": "compute",
+                    "action": _LOST if said == _LOST else "compute",
                     "start": start,
                     "stop": start + duration,
                     "function": names[function],
@@ -153,7 +156,7 @@ class TaskRecords:
         """What ended without a run: it takes no time, so that it counts in no sum."""
         function = str(key_split(key))
         at = {
-            "action": "compute",
+            "action": _LOST,
             "start": t,
             "stop": t,
             "function": function,

@@ -17,6 +17,7 @@ import pytest
 from spanwise import Client, span
 from spanwise.errors import ClusterError
 from spanwise.observed import questions
+from spanwise.observed.report_page import seconds_by_action
 from spanwise.processes.process_state import lives
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.leftover import marked_processes
@@ -79,7 +80,10 @@ def lose_a_run(client: Client, known: set[int], mark: Path) -> None:
     assert doomed.result(timeout=LIMIT_SECONDS) == "done"
     lost, done = wait_until("both runs are told", lambda: both_runs(client))
     assert (lost["status"], done["status"]) == ("lost", "OK")
+    # (what it did until then is not known: neither that it computed nor what else)
+    assert [each["action"] for each in lost["startstops"]] == ["lost"]
     lost_seconds = lost["startstops"][0]["stop"] - lost["startstops"][0]["start"]
+    assert seconds_by_action([lost]) == {"lost": lost_seconds}
     summary = client.fine_metrics(span="doomed").summary
     activities = {row["activity"]: row["value"] for row in summary["byActivity"]}
     assert activities["lost"] == pytest.approx(lost_seconds, rel=1e-6)

@@ -180,6 +180,7 @@ def test_q19_a_task_killed_with_its_worker_is_in_the_stream(client: Client, tmp_
     assert record["worker"] not in (None, *client.nthreads())
     assert "SIGKILL" in record["reason"]
     (part,) = record["startstops"]
+    assert part["action"] == "lost"
     # Too short to have been told as running; on a busy machine it may have been, and is a run.
     assert 0 <= part["stop"] - part["start"] < LIMIT_SECONDS
     assert [each["status"] for each in stream.data if each["key"] == future.key] == ["lost", "OK"]

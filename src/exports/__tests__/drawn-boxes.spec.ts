@@ -15,7 +15,10 @@ const COLUMN = (CELLS * 2 ** LEVEL) / 1e6;
 const COLUMNS = 512 / CELLS;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 const FUNCTIONS = ['load', 'fit', 'sum'];
-const ACTIONS: readonly string[] = wordsOf(PartKind).map(word => word ?? '');
+const ACTIONS: readonly string[] = [
+  ...wordsOf(PartKind).map(word => word ?? ''),
+  'lost'
+];
 
 const aFunction = fc.constantFrom(...FUNCTIONS);
 const aKind = fc.constantFrom(
@@ -127,7 +130,9 @@ function sectionOf(log: LogStore): TaskStreamSection {
     const start = answer.start[record]!;
     if (!parts.some(part => action(part) === 'compute')) {
       const name = names[answer.function[record]!]!;
-      box(record, start, answer.duration[record]!, name, 'compute', 1);
+      const whole =
+        names[answer.status[record]!] === 'lost' ? 'lost' : 'compute';
+      box(record, start, answer.duration[record]!, name, whole, 1);
     }
     for (const part of parts) {
       box(

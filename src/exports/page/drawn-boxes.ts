@@ -16,6 +16,8 @@ import {
 import type { TaskStreamSection } from '../content';
 
 const COMPUTE = 'compute';
+/** All of a run that ended with its worker. */
+const LOST = 'lost';
 const FAILED = BOX_KINDS.indexOf('failed');
 
 export type DrawnBox = {
@@ -51,7 +53,7 @@ export function drawnBoxes(section: TaskStreamSection): DrawnBox[] {
       end[record] = Math.max(end[record]!, to);
     }
     const isInRun = fn === records.function[record] || kinds[record] === FAILED;
-    if (action !== COMPUTE || !isInRun) {
+    if (action !== LOST && (action !== COMPUTE || !isInRun)) {
       parts.push({
         lane: records.lane[record]!,
         from,

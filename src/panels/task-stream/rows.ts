@@ -1118,9 +1118,11 @@ export function partRows(run: RunDetail, trans: Trans): PartRow[] {
   const held = rows.filter(row => row.held);
   const rest = run.duration - held.reduce((sum, row) => sum + row.seconds, 0);
   if (held.length === 0) {
+    // What a run did that was lost with its worker nobody knows.
+    const isLost = run.status === 'lost';
     held.push({
-      kind: 'compute',
-      label: legendWord('compute', trans),
+      kind: isLost ? 'other' : 'compute',
+      label: legendWord(isLost ? 'lost' : 'compute', trans),
       function: run.function,
       seconds: run.duration,
       held: true,

@@ -579,6 +579,17 @@ describe('the table and the details', () => {
     ).toEqual([1]);
   });
 
+  it('calls nothing computing of a run that was lost with its worker', () => {
+    const lost = { ...detail, status: 'lost' as const, duration: 1, parts: [] };
+    expect(
+      partRows(lost, english).map(({ kind, label, seconds }) => [
+        kind,
+        label,
+        seconds
+      ])
+    ).toEqual([['other', 'lost', 1]]);
+  });
+
   it('calls each kind of part by its word', () => {
     const kinds = membersOf(PartKind);
     const rows = partRows(
