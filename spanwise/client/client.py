@@ -694,9 +694,13 @@ class Client(
         answers: list[Any] = list(given)
         for place, entry in zip(places, entries, strict=True):
             answers[place] = Future(entry, self)
-        if sync:
+        if not sync:
+            return answers[0] if single else answers
+        try:
             return self.gather(answers[0] if single else answers)
-        return answers[0] if single else answers
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
     def persist(
         self,
@@ -1046,6 +1050,8 @@ class Client(
         if self.status != "running":
             return f"<{type(self).__name__}: {self.status}>"
         session = self._session
+        if session.dead is not None:
+            return f"<{type(self).__name__}: {self.address!r} not connected>"
         workers = session.running_workers()
         threads = sum(row["threads"] for row in workers)
         memory = format_bytes(int(sum(row["memoryLimit"] for row in workers)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.client.arguments import seconds_of
 from spanwise.client.future import Future
+from spanwise.wire.tracebacks import leave_tasks_frames
 
 if TYPE_CHECKING:
     from spanwise.client.needs import Submitting
@@ -136,13 +137,19 @@ def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
 def _results(futures: list[Future], end: float | None) -> Iterator[Any]:
     try:
         for number, future in enumerate(futures):
-            yield future.result(None if end is None else max(0.0, end - time.monotonic()))
-            del future
+            left = None if end is None else max(0.0, end - time.monotonic())
+            try:
+                value = future.result(left)
+            except BaseException as error:
+                leave_tasks_frames(error)
+                raise
+            yield value
+            del future, value
             futures[number] = None  # type: ignore[call-overload]
     finally:
-        for left in futures:
-            if left is not None and not left.done():
-                left.cancel()
+        for each in futures:
+            if each is not None and not each.done():
+                each.cancel()
 
 
 def _settle(handed: concurrent.futures.Future[Any], done: Future) -> None:
@@ -154,6 +161,7 @@ def _settle(handed: concurrent.futures.Future[Any], done: Future) -> None:
     try:
         value = done.result()
     except BaseException as error:  # noqa: BLE001 (raised by whoever asks)
+        leave_tasks_frames(error)
         handed.set_exception(error)
     else:
         handed.set_result(value)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from spanwise.client.session import Session
-from spanwise.errors import SchedulerLost
+from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.graph.key_from_text import key_of
 from spanwise.notices import warn_asker
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.questions import QUERY_SECONDS, Questions
+from spanwise.wire.errors import LinkError
 
 
 class SessionLog:
@@ -71,6 +72,27 @@ class Observed(Questions):
 
     def __init__(self, session: Session, find: Callable[[], ObserverAddress | None]) -> None:
         super().__init__(SessionLog(session), find, lambda: _keys_of(session))
+        self._session = session
+
+    def query(self, *question: Any, **more: Any) -> dict[str, Any]:
+        """As :meth:`Questions.query`.
+
+        Raises
+        ------
+        ClusterError
+            It could not be answered.
+        SchedulerLost
+            Nor was there anybody to answer, for the cluster has ended, and the observer with it.
+        """
+        try:
+            return super().query(*question, **more)
+        except ClusterError as error:
+            lost = self._session.dead
+            if lost is None or not isinstance(error.__cause__, (LinkError, TimeoutError)):
+                raise
+            raise SchedulerLost(
+                f"{lost} What was measured is not there any more: the observer has ended too."
+            ) from error.__cause__
 
 
 def _keys_of(session: Session) -> Callable[[str], Any]:

@@ -195,6 +195,10 @@ class get_task_stream(_Collection):
         self._plot = plot
         self._filename = filename
 
+    def __repr__(self) -> str:
+        count = len(self.data)
+        return f"<get_task_stream: {count:,} record{'' if count == 1 else 's'} in .data>"
+
     def _take(self, watched: Watched, records: list[dict[str, Any]]) -> None:
         self.data += records
         if self._plot:

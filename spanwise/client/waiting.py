@@ -246,15 +246,24 @@ class as_completed:
 
     def next_batch(self, block: bool = True) -> list[Any]:
         """All that are done; waits for the first if `block`."""
-        batch = [next(self)] if block else []
-        while not self._done.empty():
-            batch.append(next(self))
+        try:
+            batch = [next(self)] if block else []
+            while not self._done.empty():
+                batch.append(next(self))
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
         return batch
 
     def batches(self) -> Iterator[list[Any]]:
         """Iterate over all that are done at a time."""
         while self._pending:
-            yield self.next_batch()
+            try:
+                batch = self.next_batch()
+            except BaseException as error:
+                leave_tasks_frames(error)
+                raise
+            yield batch
 
     def __iter__(self) -> as_completed:
         return self
@@ -273,19 +282,19 @@ class as_completed:
         if not come:
             raise TimeoutError(f"{self._pending} tasks were not done in time")
         self._pending -= 1
-        return self._item(coming.future)
-
-    def _item(self, future: Future) -> Any:
         if not self.with_results:
-            return future
-        entry = future._alive()
-        if entry.status == ERROR and not self.raise_errors:
-            return future, future._exception(entry)
+            return coming.future
         try:
-            return future, future._value(entry)
+            return self._item(coming.future)
         except BaseException as error:
             leave_tasks_frames(error)
             raise
+
+    def _item(self, future: Future) -> Any:
+        entry = future._alive()
+        if entry.status == ERROR and not self.raise_errors:
+            return future, future._exception(entry)
+        return future, future._value(entry)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -295,7 +304,13 @@ class as_completed:
             raise StopAsyncIteration
         future = await self._next_async()
         self._pending -= 1
-        return await asyncio.to_thread(self._item, future) if self.with_results else future
+        if not self.with_results:
+            return future
+        try:
+            return await asyncio.to_thread(self._item, future)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
     async def _next_async(self) -> Future:
         """Wait in the event loop: a waiting thread would outlive a cancelled wait."""

@@ -10,8 +10,9 @@ from dask.utils import format_bytes
 
 from spanwise.observed.span_list import one_line
 
-#: Activities that are shown, those with most; what is longer than this is cut.
-_SHOWN, _LENGTH = 8, 40
+#: Activities that are shown, those with most, as many as pandas shows of a table; what is longer
+#: than this is cut.
+_SHOWN, _LENGTH = 60, 40
 
 
 def fine_table(
@@ -64,7 +65,7 @@ def fine_table(
         row = f"  {name:<{widths[0]}}  {amount:>{widths[1]}}  {share:>{widths[2]}}"
         lines.append(row.rstrip())
     if len(most) > len(rows):
-        lines.append(f"  … and {len(most) - len(rows):,} more")
+        lines.append(f"  … and {len(most) - len(rows):,} more with less: .to_pandas() has all")
     aside = [f"{what} {_amount(value, unit)}" for what, value in (beside or {}).items() if value]
     if aside:
         lines.append(f"Beside these: {', '.join(aside)}")

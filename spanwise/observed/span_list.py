@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from time import localtime, strftime
+from typing import Any
 
 from spanwise.observed.span_info import SpanInfo
 
-#: Spans that are shown, those with most time; what is longer than this is cut.
-_SHOWN, _LENGTH = 8, 60
+#: Spans that are shown, those with most time, as many as pandas shows of a table; what is longer
+#: than this is cut.
+_SHOWN, _LENGTH = 60, 60
+#: Columns of the table, figures of the whole subtree.
+_COLUMNS = (
+    *("origin", "client", "tasks", "running", "failed", "duration", "cpu", "transfer", "idle"),
+    *("nbytes_total", "opened", "closed", "start", "stop", "id"),
+)
 #: Of that, where the tags alone do not tell spans apart.
 _FILE_LENGTH, _CELL_LENGTH = 14, 20
 #: Beside a pass of another day.
@@ -41,8 +48,22 @@ class SpanList(list[SpanInfo]):
             padded = f"{name:<{widths[0]}}  {tasks:>{widths[1]}} tasks  {seconds:>{widths[2]}}"
             lines.append(f"  {padded}")
         if len(self) > len(rows):
-            lines.append(f"  … and {len(self) - len(rows):,} more")
+            rest = len(self) - len(rows)
+            lines.append(f"  … and {rest:,} more with less time: .to_pandas() has all")
         return "\n".join(lines)
+
+    def to_pandas(self) -> Any:
+        """A table of all, a row for each span, indexed by its path.
+
+        The columns are as :class:`SpanInfo` describes them.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            [[getattr(span, name) for name in _COLUMNS] for span in self],
+            columns=list(_COLUMNS),
+            index=pd.Index([" › ".join(_path(span)) for span in self], name="span", dtype=object),
+        )
 
 
 def _place(span: SpanInfo) -> tuple[str, str, tuple[str, ...]]:

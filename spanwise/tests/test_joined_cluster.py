@@ -169,6 +169,14 @@ def test_a_killed_owner_ends_its_guests_waits(program: Program) -> None:
         ):
             with pytest.raises(SchedulerLost, match=why):
                 asked()
+        observer = guest._observer
+        assert observer is not None
+        socket_of = Path(observer.address.removeprefix("unix:"))
+        wait_until("its observer ends", lambda: not socket_of.exists())
+        for ask in (guest.spans, guest.fine_metrics, guest.get_task_stream, guest.profile):
+            with pytest.raises(SchedulerLost, match=f"{why}.*the observer has ended too"):
+                ask()
+        assert repr(guest) == f"<Client: {address!r} not connected>"
     wait_until("workers end", lambda: not any(lives(pid) for pid in pids))
     folder = Path(address.removeprefix("unix:")).parent
     wait_until("nothing is left of it", lambda: not folder.exists())

@@ -89,12 +89,14 @@ def test_fine_metrics_are_shown_as_a_short_table() -> None:
     assert "threads were idle 2.000 s" in repr(FineMetrics(told, {}))
     assert repr(FineMetrics({}, {})) == "0 fine metrics"
     # Amounts make no whole, and what tasks measure may be called anything.
-    amounts = {("execute", "f", f"read-{n}", "bytes"): n * 2.0**20 for n in range(12)}
-    assert repr(FineMetrics(amounts, {})).splitlines()[:2] == [
-        "12 fine metrics of 1 function (activity, amount):",
-        "  read-11  11.00 MiB",
+    amounts = {("execute", "f", f"read-{n}", "bytes"): n * 2.0**20 for n in range(65)}
+    table = repr(FineMetrics(amounts, {})).splitlines()
+    assert table[:2] == [
+        "65 fine metrics of 1 function (activity, amount):",
+        "  read-64  64.00 MiB",
     ]
-    assert "  … and 3 more" in repr(FineMetrics(amounts, {}))
+    assert table[61] == "  … and 4 more with less: .to_pandas() has all"
+    assert len(FineMetrics(amounts, {}).to_pandas()) == 65
     own: dict[FineKey, float] = {
         ("execute", "f", ("a", 1), "rows"): 2.0,
         ("execute", "g", "x\n" * 80, "rows"): nan,

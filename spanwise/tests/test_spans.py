@@ -341,17 +341,23 @@ def test_spans_are_shown_as_a_short_table(client: Client) -> None:
         for name, seconds, tasks in [
             ("short", 0.5, 3),
             ("long", 2_000.25, 12_000),
-            *[("x" * 80, 0.25 / number, 1) for number in range(1, 9)],
+            *[("x" * 80, 0.25 / number, 1) for number in range(1, 70)],
         ]
     )
     first, *lines = repr(spans).split("\n")
-    assert first == "10 spans (tasks, thread time):" and len(lines) == 9
+    assert first == "71 spans (tasks, thread time):" and len(lines) == 61
     assert re.split(" {2,}", lines[0]) == [
         *("", "long › <b>shown</b> › two lines", "12,000 tasks", "2,000.250 s")
     ]
     assert "short › <b>shown</b> › two lines" in lines[1] and "…" in lines[2]
     assert {len(each) for each in lines[:-1]} == {len(lines[0])}
-    assert lines[-1] == "  … and 2 more"
+    assert lines[-1] == "  … and 11 more with less time: .to_pandas() has all"
+    table = spans.to_pandas()
+    assert table.shape[0] == 71 and table.index[1] == "long › <b>shown</b> › two\nlines"
+    assert (table["tasks"].iloc[1], table["duration"].iloc[1]) == (12_000, 2_000.25)
+    # Those that pandas would show whole are.
+    assert len(repr(SpanList(spans[:60])).splitlines()) == 61
+    assert SpanList().to_pandas().empty
     assert repr(SpanList(spans[:1])).startswith(
         "1 span (tasks, thread time):\n  <b>shown</b> › two lines  3 tasks"
     )

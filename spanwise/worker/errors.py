@@ -28,6 +28,8 @@ _HOLDS_TOO_MUCH = f"it holds more than {BLOB_LIMIT >> 20} MiB, which do not trav
 _DASKS_CALLS = "dask._task_spec"
 _PACKAGE = Path(__file__).parent.parent
 _OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("graph", "measure", "worker"))
+#: What calls the functions that an executor of a client is given.
+_EXECUTORS = str(_PACKAGE / "client" / "executor.py")
 
 
 class CannotOpen(Exception):
@@ -241,7 +243,7 @@ def _users_part(trace: TracebackType | None) -> TracebackType | None:
     own = trace
     while own is not None:
         file = own.tb_frame.f_code.co_filename
-        if file != calls and not file.startswith(_OWN_FOLDERS):
+        if file not in (calls, _EXECUTORS) and not file.startswith(_OWN_FOLDERS):
             return own
         own = own.tb_next
     return trace
