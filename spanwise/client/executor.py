@@ -139,12 +139,12 @@ def _results(futures: list[Future], end: float | None) -> Iterator[Any]:
         for number, future in enumerate(futures):
             left = None if end is None else max(0.0, end - time.monotonic())
             try:
-                value = future.result(left)
+                found = [future.result(left)]
             except BaseException as error:
                 leave_tasks_frames(error)
                 raise
-            yield value
-            del future, value
+            yield found.pop()  # (who has taken it alone holds it)
+            del future
             futures[number] = None  # type: ignore[call-overload]
     finally:
         for each in futures:

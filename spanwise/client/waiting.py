@@ -259,11 +259,11 @@ class as_completed:
         """Iterate over all that are done at a time."""
         while self._pending:
             try:
-                batch = self.next_batch()
+                found = [self.next_batch()]
             except BaseException as error:
                 leave_tasks_frames(error)
                 raise
-            yield batch
+            yield found.pop()  # (who has taken it alone holds it)
 
     def __iter__(self) -> as_completed:
         return self
