@@ -24,7 +24,7 @@ export class UnreadBlocks {
     return this._nbytes;
   }
 
-  /** The newest block that came, by their headers; 0 before the first. */
+  /** The newest block that waits, by their headers; 0: none. */
   get newest(): number {
     return this._newest;
   }
@@ -47,6 +47,8 @@ export class UnreadBlocks {
     const blobs = this._blobs;
     this._blobs = [];
     this._nbytes = 0;
+    // (from now on their reader knows: what is broken may have any number)
+    this._newest = 0;
     return blobs;
   }
 }

@@ -143,6 +143,18 @@ describe('blocks that nobody has asked about', () => {
     expect(notes[1]).toContain('header');
   });
 
+  it('acknowledge no number that only a broken block has', () => {
+    const { cluster } = watched();
+    const [first, , third] = log as [Uint8Array, Uint8Array, Uint8Array];
+    const odd = damages.body(new Uint8Array(log[1]!));
+    new DataView(odd.buffer).setUint32(4, 1e6, true);
+    cluster.take([first, odd]);
+    expect(cluster.store.gaps).toHaveLength(1);
+    expect(cluster.haveSeq).toBe(1);
+    cluster.take([third]);
+    expect(cluster.haveSeq).toBe(3);
+  });
+
   it('wait up to a bound, which counts blocks of few bytes too', () => {
     const [blob] = log;
     const few = new UnreadBlocks(10_000);
