@@ -6,6 +6,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from operator import index
 from typing import Any
 
 from spanwise.client.arguments import shown, whole_of
@@ -177,8 +178,11 @@ class CopyMethods:
                 "No worker of these takes results now, so that none can be replicated: leave "
                 "workers= out, or wait for workers with wait_for_workers()"
             )
-        count = len(ids) if n is None else n
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(ids):
+        try:
+            count = len(ids) if n is None else index(n)
+        except TypeError:
+            count = 0
+        if isinstance(n, bool) or not 1 <= count <= len(ids):
             raise ValueError(
                 f"n={shown(n)}: each result can be on 1 to {len(ids)} workers, as many as take "
                 "results now"

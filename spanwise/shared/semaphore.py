@@ -6,6 +6,7 @@ import sys
 import uuid
 from collections import deque
 from collections.abc import Generator
+from operator import index
 from typing import Any, TypeVar
 
 import dask
@@ -50,10 +51,13 @@ class Semaphore:
     def __init__(
         self, max_leases: int = 1, name: Any = None, scheduler_rpc: Any = None, loop: Any = None
     ) -> None:
-        if not isinstance(max_leases, int):
-            raise TypeError(f"max_leases is a number of leases at a time, not {max_leases!r:.80}")
+        try:
+            self.max_leases = index(max_leases)
+        except TypeError:
+            raise TypeError(
+                f"max_leases is a number of leases at a time, not {max_leases!r:.80}"
+            ) from None
         self.name = name or new_name(self._kind)
-        self.max_leases = max_leases
         self.id = uuid.uuid4().hex
         self._registered = False
         #: The oldest first, each with the link by which it was got.

@@ -407,6 +407,7 @@ def test_what_a_cluster_lacks_is_told_with_what_it_has() -> None:
                 spanwise.Queue("batches", client).get(batch=batch)  # type: ignore[arg-type]
         notes = client.fine_metrics(unit="secs").notes
         assert notes == ("There are no figures in 'secs'; there are bytes, count, seconds.",)
+        client.replicate(future, n=np.int64(1))  # type: ignore[arg-type]
         # What is called otherwise is one of the same.
         (address,) = client.nthreads()
         assert client.fine_metrics(worker=address) == client.fine_metrics(worker=0)
@@ -454,6 +455,8 @@ def test_a_span_that_is_not_there_is_told_with_those_that_are_near() -> None:
 
 def test_what_counts_as_numbers_times_and_flags() -> None:
     assert whole_of(np.int32(3), "n", 0, 9, "number", "so") == 3
+    # (what is sent is to be Python's own)
+    assert type(spanwise.Semaphore(np.int32(3)).max_leases) is int  # type: ignore[arg-type]
     assert [seconds_of(each) for each in ("500 ms", 2, np.float32(0.5), -3, None)] == [
         0.5,
         2,
