@@ -656,6 +656,31 @@ def test_a_worker_without_work_whose_memory_changes_does_not_rest() -> None:
     assert not watching._is_alike(held, (500e6, 8.0))
 
 
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_worker_ends_for_memory_that_is_still_taken_at_a_second_look(
+    stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that has made too large a result refuses it as soon as it gets the lock again."""
+    worker = Worker(0, "w", 1, float(2**30), tmp_path)
+    worker.connect(lambda *_: None, lambda _: None)
+    executor = Executor(worker, 0)
+    executor._ident = threading.get_ident()  # type: ignore[attr-defined]
+    worker.executors = [executor]
+    ended: list[str] = []
+    fetching: Any = SimpleNamespace(rows=list)
+    watch = Watch(worker, fetching, 0.0, ended.append)  # type: ignore[arg-type]
+    taken = [1.2 * 2**30]
+    watch._memory.process = lambda: taken[0]  # type: ignore[method-assign]
+
+    def meanwhile(seconds: float) -> None:
+        assert not ended
+        taken[0] = taken[0] if stays else 2.0**27
+
+    monkeypatch.setattr(watching, "sleep", meanwhile)
+    watch._measure_memory(0.0)
+    assert bool(ended) == stays
+
+
 def test_a_task_that_is_released_before_it_begins_is_not_run(worker: Worker) -> None:
     """Between taking it and running it, results may have been written to disk for seconds."""
     executor = Executor(worker, 0)

@@ -409,6 +409,46 @@ def test_what_was_spilled_reaches_others_though_its_worker_has_no_memory(
             assert all(holder in each for each in holders)
 
 
+def spill_all_and_use_up_files(dask_worker: Any = None) -> int:
+    """Nothing can be opened there from now on; returns the bytes on disk."""
+    import resource
+    from math import inf
+
+    worker = dask_worker._worker
+    while worker.spill.spill(worker, inf):
+        pass
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+    builtins.files = files = []  # type: ignore[attr-defined]
+    try:
+        while True:
+            files.append(Path("/dev/null").open())  # noqa: SIM115
+    except OSError:
+        return int(worker.spill.disk_bytes)
+
+
+def close_files() -> None:
+    for file in builtins.files:  # type: ignore[attr-defined]
+        file.close()
+
+
+def test_a_result_on_disk_is_not_lost_where_no_file_can_be_opened() -> None:
+    """A task fails for it and says so, and what lies on the disk is not made again."""
+    with cluster() as client:
+        made = client.submit(random_bytes, 1)
+        wait(made, LIMIT_SECONDS)
+        (spilled,) = client.run(spill_all_and_use_up_files).values()
+        assert spilled >= 600_000
+        with pytest.raises(OSError, match="Too many open files") as raised:
+            client.submit(contents_of, made, key="too-many").result(LIMIT_SECONDS)
+        assert "ulimit -n" in " ".join(raised.value.__notes__)
+        client.run(close_files)
+        found = client.submit(contents_of, made, key="again").result(LIMIT_SECONDS)
+        assert found == contents_of(random_bytes(1))
+        runs = [each for each in client.get_task_stream() if each["key"] == made.key]
+        assert len(runs) == 1
+
+
 def test_what_was_spilled_goes_when_the_scheduler_is_killed() -> None:
     with cluster() as client:
         futures = client.map(filled, range(10), size=20_000_000)
@@ -476,7 +516,6 @@ def test_a_result_that_no_worker_can_hold_fails_at_once_and_says_why() -> None:
     with cluster() as client:
         fits = client.submit(filled, 1, 1_000_000)
         wait(fits, timeout=LIMIT_SECONDS)
-        (before,) = rows(client)
         with pytest.raises(MemoryError) as raised:
             client.submit(filled, 2, MEMORY).result(LIMIT_SECONDS)
         told = re.search(
@@ -487,7 +526,6 @@ def test_a_result_that_no_worker_can_hold_fails_at_once_and_says_why() -> None:
         assert 240 <= int(told[1]) < int(told[2]) < 300
         assert "To run the task again cannot help" in str(raised.value)
         assert "memory_limit" in str(raised.value)
-        assert [row["pid"] for row in rows(client)] == [before["pid"]]
         assert fits.result(LIMIT_SECONDS) == filled(1, 1_000_000)
 
 
@@ -508,7 +546,7 @@ def test_a_large_result_that_lies_in_a_file_is_kept(tmp_path: Path) -> None:
         assert future.status == "finished"
 
 
-@pytest.mark.parametrize("share", [0.55, 0.83])
+@pytest.mark.parametrize("share", [0.55, 0.8])
 def test_a_result_that_fits_once_and_not_twice_is_asked_for(share: float) -> None:
     """A pickle of it beside it, for a client or in front of a task, would end the worker."""
     with cluster() as client:

@@ -33,7 +33,11 @@ from spanwise.wire.peer_answers import put_in_segments, together
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
 from spanwise.worker.segments import BUFFER_SHARE
-from spanwise.worker.spill_file import Spilled
+from spanwise.worker.spill_file import (
+    Spilled,
+    is_out_of_descriptors,
+    tell_out_of_descriptors,
+)
 from spanwise.worker.transfer_log import Transfer
 
 if TYPE_CHECKING:
@@ -373,7 +377,13 @@ class Server:
                     reading = perf_counter()
                     try:
                         content = [value.to_send(self._has_room(value.disk_bytes))]
-                    except OSError:
+                    except OSError as error:
+                        if is_out_of_descriptors(error):
+                            tell_out_of_descriptors(error)
+                            told = [describe(error).blob]
+                            size = payload.nbytes(told)
+                            answer.payload(task_id, ITEM_NOT_PICKLED, value.nbytes, told, size)
+                            continue
                         worker.lose(task_id, value)
                         answer.missing(task_id)
                         continue

@@ -21,7 +21,12 @@ from spanwise.measure.parts import Part
 from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_DISK_READ, KIND_IMPORT, NONE_U16
 from spanwise.wire.rows import TASK_CHUNK, TASK_FUNCTION, TASK_ROW, TASK_SPAN, TASK_TEMPLATE
 from spanwise.worker.library import Library
-from spanwise.worker.spill_file import Spilled, Unreadable
+from spanwise.worker.spill_file import (
+    Spilled,
+    Unreadable,
+    is_out_of_descriptors,
+    tell_out_of_descriptors,
+)
 from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:
@@ -125,6 +130,8 @@ def read_back(
     Raises
     ------
     Unreadable
+    OSError
+        No more files may be open.
     """
     parts: list[Part] = []
     for index, marker in enumerate(inputs):
@@ -134,6 +141,9 @@ def read_back(
         try:
             content = marker.to_load()
         except OSError as error:
+            if is_out_of_descriptors(error):
+                tell_out_of_descriptors(error)
+                raise
             raise Unreadable(ids[index], marker, error) from error
         read, read_cpu = perf_counter(), thread_time()
         value = worker.library.loads(content)

@@ -26,7 +26,14 @@ from spanwise.measure.fine import Ledger
 from spanwise.measure.memory import Thresholds
 from spanwise.processes import forks
 from spanwise.wire import payload
-from spanwise.worker.spill_file import Piece, Spent, Spilled, SpillFile, SpillFiles
+from spanwise.worker.spill_file import (
+    Piece,
+    Spent,
+    Spilled,
+    SpillFile,
+    SpillFiles,
+    is_out_of_descriptors,
+)
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Spilling
@@ -367,11 +374,13 @@ class SpillStore:
         read: list[tuple[Piece, Spilled]] = []
         for (task_id, nbytes, _), marker in zip(pieces, markers, strict=True):
             try:
-                read.append(((task_id, nbytes, [marker.read()]), marker))
+                read.append(((task_id, nbytes, [marker.read(0.0)]), marker))
             except MemoryError:
                 return False  # they stay where they are, and are tried again
-            except OSError:  # unreadable for all: it is computed again
-                worker.lose(task_id, marker)
+            except OSError as error:
+                if is_out_of_descriptors(error):
+                    return False  # as well
+                worker.lose(task_id, marker)  # unreadable for all: it is computed again
         if not read:
             return True
         try:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
 from pathlib import Path
+from time import monotonic, sleep
 from typing import NamedTuple
 
 from spanwise.wire import payload, raw_memory
@@ -37,6 +38,9 @@ ELSEWHERE = "spanwise-spill-"
 LITTLE_BYTES = 2 * 2**20
 #: From here on what is copied anyway when it is opened need not be read into memory before.
 MAPPED_BYTES = 32 * 2**20
+
+#: How long a file that is to be read waits for a descriptor, and how often it is tried.
+_DESCRIPTOR_SECONDS, _DESCRIPTOR_TRY_SECONDS = 5.0, 0.05
 
 #: A piece to be written: the id and the bytes in memory of its value, and its payload.
 Piece = tuple[int, float, Sequence[payload.Buffer]]
@@ -57,6 +61,20 @@ class Unreadable(Exception):
         super().__init__(f"The result on disk cannot be read: {error}")
         self.task_id = task_id
         self.spilled = spilled
+
+
+def is_out_of_descriptors(error: OSError) -> bool:
+    """Whether no more files may be open: what is on disk stays there, and is not lost."""
+    return error.errno in (errno.EMFILE, errno.ENFILE)
+
+
+def tell_out_of_descriptors(error: OSError) -> None:
+    """Say to users what that means and what helps."""
+    BaseException.add_note(
+        error,
+        "The result lies on its worker's disk and stays there. To read it takes a file, and as "
+        "many are open there as may be: have tasks close theirs, or raise the limit (ulimit -n).",
+    )
 
 
 class SpillFile:
@@ -84,8 +102,13 @@ class SpillFile:
         """The file's length."""
         return self.starts[-1]
 
-    def read(self, index: int) -> memoryview:
+    def read(self, index: int, patience: float = _DESCRIPTOR_SECONDS) -> memoryview:
         """Return a payload; unpickled, its arrays are writable views of these bytes.
+
+        Parameters
+        ----------
+        patience
+            Seconds to wait for a descriptor.
 
         Raises
         ------
@@ -99,7 +122,7 @@ class SpillFile:
         except OSError as error:
             # (what the disk does not give back is lost: this is not)
             raise MemoryError(f"There is no room for {end - start} bytes from disk.") from error
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = self._open(patience)
         try:
             while view:
                 got = os.preadv(descriptor, [view], end - len(view))
@@ -120,12 +143,26 @@ class SpillFile:
         """
         start, end = self.starts[index], self.starts[index + 1]
         first = start - start % mmap.ALLOCATIONGRANULARITY
-        with self.path.open("rb") as file:
+        descriptor = self._open()
+        try:
             # (what is not there would end the process when it is looked at)
-            if os.fstat(file.fileno()).st_size < end:
+            if os.fstat(descriptor).st_size < end:
                 raise OSError(f"{self.path} is shorter than it was written")
-            content = mmap.mmap(file.fileno(), end - first, offset=first, access=mmap.ACCESS_READ)
+            content = mmap.mmap(descriptor, end - first, offset=first, access=mmap.ACCESS_READ)
+        finally:
+            os.close(descriptor)
         return memoryview(content)[start - first :]
+
+    def _open(self, patience: float = _DESCRIPTOR_SECONDS) -> int:
+        """A descriptor of the file; waits for one if tasks have all, for they may close some."""
+        end = monotonic() + patience
+        while True:
+            try:
+                return os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as error:
+                if not is_out_of_descriptors(error) or monotonic() >= end:
+                    raise
+            sleep(_DESCRIPTOR_TRY_SECONDS)
 
     def dead(self, index: int) -> None:
         """Mark this piece as never read again. Safe at any moment in any thread."""
@@ -155,8 +192,8 @@ class Spilled:
         """Whether it is a piece of this file."""
         return self._file is file
 
-    def read(self) -> memoryview:
-        """Return the payload.
+    def read(self, patience: float = _DESCRIPTOR_SECONDS) -> memoryview:
+        """Return the payload; `patience` as of :meth:`SpillFile.read`.
 
         Raises
         ------
@@ -165,7 +202,7 @@ class Spilled:
         OSError
             The disk does not give it back.
         """
-        return self._file.read(self._index)
+        return self._file.read(self._index, patience)
 
     def to_load(self) -> memoryview:
         """Return the payload to be opened at once; a large one is not in memory beside its value.

@@ -15,7 +15,7 @@ import gc
 import threading
 from collections.abc import Callable
 from math import inf, nan
-from time import perf_counter, thread_time
+from time import perf_counter, sleep, thread_time
 from typing import TYPE_CHECKING, Protocol
 
 from spanwise.measure.bell import Bell
@@ -73,6 +73,8 @@ RESTS_AFTER_SECONDS = 2.0
 #: What may be free amid the heap of a worker with tasks, beyond what it took at the least: nothing
 #: is wrong with it but that other programs lack it.
 MOST_FREE_BYTES = 128 * 2**20
+#: Until a process that is over its limit is looked at once more.
+SECOND_LOOK_SECONDS = 0.05
 #: Samples are sent this often, unless a setting says otherwise.
 SAMPLES_SECONDS = 1.0
 #: The sampler rests when nothing has been busy for so long.
@@ -461,7 +463,9 @@ class Watch(threading.Thread):
             worker.pause(False)
             return
         if self._memory.is_over(process) and not spill.is_writing:
-            # What is only free is no reason to end.
+            # What is only free is no reason to end, nor a result that its thread is about to
+            # refuse: it had the interpreter lock until now.
+            sleep(SECOND_LOOK_SECONDS)
             give_back_free_memory()
             process = self._memory.process()
         if self._memory.is_over(process) and not spill.is_writing:
