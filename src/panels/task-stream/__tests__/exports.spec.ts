@@ -881,6 +881,37 @@ describe('all tasks of a selection', () => {
     );
   });
 
+  it('say how many are here, page by page', async () => {
+    const shares: number[] = [];
+    const pages = [
+      { ...pageOf(2, 1), next: [2, 0] as const },
+      { ...pageOf(3, 1), next: [5, 0] as const },
+      // More than were counted.
+      { ...pageOf(4, 1), next: [9, 0] as const },
+      pageOf(1, 1)
+    ];
+    await allTasks(
+      () => Promise.resolve(pages.shift()!),
+      () => Promise.resolve(8),
+      share => shares.push(share)
+    );
+    expect(shares).toEqual([2 / 8, 5 / 8, 1, 1]);
+  });
+
+  it('have of an error the last line, and 200 characters of that', async () => {
+    const said = `ValueError: ${'x'.repeat(300)}`;
+    const errors = [[0, `Traceback\n  in fit\n${said}\n`]] as const;
+    const { runs } = await allTasks(
+      () => Promise.resolve({ ...pageOf(2, 1), errors }),
+      () => Promise.resolve(2),
+      () => undefined
+    );
+    expect(runs.map(({ error }) => error)).toEqual([
+      said.slice(0, 200),
+      undefined
+    ]);
+  });
+
   it('go through the log once, and are counted once', async () => {
     const long = new LogStore('long');
     ingestBlock(long, manyRuns(0, MOST_TASKS));
