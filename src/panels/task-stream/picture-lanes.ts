@@ -79,7 +79,7 @@ export function patternName(kind: string, inLanes = false): string {
   return inLanes ? `sw-${kind}-in-lanes` : `sw-${kind}`;
 }
 
-/** In the order of the raster: as given, then failed ones that are too thin for a mark once more. */
+/** In the order of the raster: work as given, then failed ones that are too thin for a mark once more, then strips. */
 function boxesOf(scene: LaneScene, tile: TileData): Svg[] {
   const { pixelRatio: ratio } = scene;
   const tops = laneTops(scene);
@@ -90,7 +90,9 @@ function boxesOf(scene: LaneScene, tile: TileData): Svg[] {
       tile.kind[row] === BoxKind.Failed && right - left < MARK_FROM * ratio
     );
   });
-  return [...rows, ...thin].flatMap(row => {
+  const work = rows.filter(row => tile.strip[row] !== 1);
+  const strips = rows.filter(row => tile.strip[row] === 1);
+  return [...work, ...thin, ...strips].flatMap(row => {
     const top = tops.get(tile.laneIndex[row]!);
     return top === undefined ? [] : boxOf(scene, tile, row, top);
   });
