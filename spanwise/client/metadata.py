@@ -35,10 +35,14 @@ class MetadataMethods:
             It cannot be pickled.
         ValueError
             What is under the first key gets larger than 10 MiB.
+        IndexError
+            The list of keys is empty.
         ClusterError
             There is no room for it: 10,000 keys, 64 MiB of all that is shared.
         """
         keys = key if isinstance(key, list) else [key]
+        if not keys:
+            raise IndexError("key is a key, or a list of some, and there is none in this one")
         return run(self._here(), set_metadata(keys, value))
 
     def get_metadata(self, keys: Any, default: Any = no_default) -> Any:

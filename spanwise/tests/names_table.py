@@ -37,6 +37,12 @@ holds its thread meanwhile.
 `distributed`, if all of a call take less than 64 KiB as a pickle. Larger ones are there once on
 each worker. An object that several calls of one `map` or graph are given by position may be one
 object on a worker, also when such a task is run again: do not change it (Dask asks for the same).
+
+**Arguments that nothing can be done with** are an error at the call, which names them and what is
+taken: a number where futures are wanted (`replicate(3)`; None and lists of other things are left
+to `cancel` and `retry`), what cannot be called, a fraction of a retry, an unknown word
+(`run(f, on_error="x")`, `get_task_stream(plot="x")`), a span that is not there
+(`profile(span="x")`). `distributed` passes over some of these.
 """
 
 _MODULE_SKIPPED = {"config", "dask", "widgets"}  # modules

@@ -216,6 +216,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         OSError,
         ".*no such folder",
     ),
+    "metadata": (lambda c: c.set_metadata([], 1), IndexError, "key is a key, or a list of some"),
     "a dump": (lambda c: c.dump_cluster_state(3), TypeError, "filename is a path"),
     "as_completed(3)": (
         lambda c: spanwise.as_completed(3),
