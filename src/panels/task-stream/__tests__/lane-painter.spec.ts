@@ -11,6 +11,7 @@ import { drawRuns } from '../../../testing/run-from-text';
 import type { ITheme } from '../../panel-context';
 import { bandShapes } from '../figure';
 import { paintBands } from '../frame-painter';
+import { drawGround } from '../lane-ground';
 import { LaneOverlay } from '../lane-overlay';
 import { LanePainter } from '../lane-painter';
 import { LanesDrawing } from '../lanes-drawing';
@@ -95,6 +96,23 @@ it('a tile under another filter is drawn anew, though it is of the same moment a
   expect(paint(all)).toBe(0);
   expect(paint(filtered)).toBe(1);
   expect(paint(filtered)).toBe(0);
+});
+
+it('a lane has a line in its last row of pixels, on the page and in pictures', () => {
+  const tile = drawnTile(['aaa'], { level: LEVEL, index: 0 });
+  for (const pixelRatio of [1, 2]) {
+    const scene = { ...sceneOf(tile), pixelRatio };
+    const ink = new SvgInk(() => 0);
+    drawGround(ink, scene);
+    const y = (18 + 20) * pixelRatio - 1;
+    expect(ink.drawn.markup).toContain(
+      `<rect x="0" y="${y}" width="${512 * pixelRatio}" height="1"`
+    );
+    // Of one that is scrolled out of view there is none.
+    const none = new SvgInk(() => 0);
+    drawGround(none, { ...scene, scrollTop: 38 });
+    expect(none.drawn.markup).not.toContain('height="1"');
+  }
 });
 
 it('the length of a range stands where the range is in view, on the page and in pictures', () => {
