@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import sys
 import threading
@@ -209,7 +208,6 @@ class Client(
         self._settings = settings
         self._shares = not joins and shares_default(self._options, {**kwargs, **settings})
         self._current: CurrentClient | None = None
-        self._memory_runs = itertools.count(1)
         self._waking = threading.Lock()
         self._session: Session
         if not self.asynchronous:

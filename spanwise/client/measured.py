@@ -20,9 +20,6 @@ from spanwise.observed.questions import FineMetrics
 from spanwise.observed.span_info import SpanInfo
 from spanwise.observed.span_list import SpanList
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 class MeasuredMethods(ProfileMethods, TaskStreamMethods):
     """What a client tells of what was measured."""
@@ -31,7 +28,6 @@ class MeasuredMethods(ProfileMethods, TaskStreamMethods):
         asynchronous: bool
         _session: Any
         _observed: Observed
-        _memory_runs: Iterator[int]
 
         def _call(self, function: Callable[..., Any], *args: Any) -> Any: ...
 
@@ -99,5 +95,4 @@ class MeasuredMethods(ProfileMethods, TaskStreamMethods):
         return found
 
     def _begin_memory_run(self, label: str, measure: str, interval: float) -> ClusterMemoryRun:
-        number = next(self._memory_runs)
-        return ClusterMemoryRun(self._session, number, label, measure, interval)
+        return ClusterMemoryRun(self._session, label, measure, interval)

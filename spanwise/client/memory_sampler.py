@@ -216,19 +216,15 @@ class ClusterMemoryRun:
     ----------
     session
         The client's link to the scheduler.
-    number
-        Of the run, not used before by this client.
     """
 
-    def __init__(
-        self, session: Any, number: int, label: str, measure: str, interval: float
-    ) -> None:
+    def __init__(self, session: Any, label: str, measure: str, interval: float) -> None:
         self._session = session
         # Of both messages: who waits at the end is told that the first was not taken.
         self._request, self._answers = session.open_request("memoryRunEnded")
         self._fields = {
             "request": self._request,
-            "run": number,
+            "run": self._request,
             "label": label,
             "measure": measure,
             "intervalSeconds": interval,

@@ -1144,7 +1144,7 @@ class Session:
             "answer": self._on_answer,
             "done": self._on_answer,
             "copied": self._on_answer,
-            "memoryRunEnded": self._on_answer,
+            "memoryRunEnded": self._on_memory_run,
             "problem": self._on_problem,
             "closed": self._on_closed,
             "unused": self._on_unused,
@@ -1259,6 +1259,9 @@ class Session:
 
     def _on_answer(self, message: Message) -> None:
         self._answer(message, message.fields["request"])
+
+    def _on_memory_run(self, message: Message) -> None:
+        self._answer(message, message.fields["run"])  # which has its request's number
 
     def _on_watched(self, message: Message) -> None:
         # First: what happens next comes behind it.

@@ -19,9 +19,9 @@ from spanwise.processes.process_state import ended_with
 #: Exit codes of the worker program; see `spanwise/worker/__main__.py`.
 _EXITS = {
     0: "has closed",
-    3: "was refused by the scheduler",
-    4: "ended because it used more memory than its limit",
-    5: "ended because of an error of its own",
+    103: "was refused by the scheduler",
+    104: "ended because it used more memory than its limit",
+    105: "ended because of an error of its own",
 }
 #: One that lived longer has not ended in vain; as the scheduler's own workers.
 _SHORT_LIFE_SECONDS = 10.0

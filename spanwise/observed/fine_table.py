@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from dask.utils import format_bytes
 
@@ -15,6 +15,25 @@ from spanwise.observed.span_list import one_line
 _SHOWN, _LENGTH = 60, 40
 
 
+class FineTable(NamedTuple):
+    """What stands above the table, its rows (name, amount, share), and the lines below."""
+
+    heading: str
+    rows: list[tuple[str, str, str]]
+    after: list[str]
+
+    def as_text(self) -> str:
+        """In columns, for terminals."""
+        widths = [max(map(len, column)) for column in zip(*self.rows, strict=True)]
+        lines = [self.heading]
+        for name, amount, share in self.rows:
+            row = f"  {name:<{widths[0]}}  {amount:>{widths[1]}}  {share:>{widths[2]}}"
+            lines.append(row.rstrip())
+        # (what says of rows that they are left out begins as they do)
+        lines += [f"  {each}" if each.startswith("…") else each for each in self.after]
+        return "\n".join(lines)
+
+
 def fine_table(
     entries: int,
     functions: int,
@@ -23,7 +42,7 @@ def fine_table(
     beside: Mapping[str, float] | None = None,
     others: Sequence[str] = (),
     notes: Sequence[str] = (),
-) -> str:
+) -> FineTable:
     """The activities with most, what is not among them, and what to ask next.
 
     Parameters
@@ -55,26 +74,24 @@ def fine_table(
         )
         for name, value in most[:_SHOWN]
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"{entries:,} fine metric{'' if entries == 1 else 's'}"]
+    heading = f"{entries:,} fine metric{'' if entries == 1 else 's'}"
     if rows:
         count = f"{functions:,} function{'' if functions == 1 else 's'}"
-        columns = "activity, thread time, share" if has_shares else "activity, amount"
-        lines[0] += f" of {count} ({columns}):"
-    for name, amount, share in rows:
-        row = f"  {name:<{widths[0]}}  {amount:>{widths[1]}}  {share:>{widths[2]}}"
-        lines.append(row.rstrip())
+        # (of other wholes than the panel's, which has idle time in it)
+        columns = "activity, thread time, share of it" if has_shares else "activity, amount"
+        heading += f" of {count} ({columns}):"
+    after = []
     if len(most) > len(rows):
-        lines.append(f"  … and {len(most) - len(rows):,} more with less: .to_pandas() has all")
+        after.append(f"… and {len(most) - len(rows):,} more with less: .to_pandas() has all")
     aside = [f"{what} {_amount(value, unit)}" for what, value in (beside or {}).items() if value]
     if aside:
-        lines.append(f"Beside these: {', '.join(aside)}")
+        after.append(f"Beside these: {', '.join(aside)}")
     asks = [".by_function()"] if rows else []
     asks += [f".by_activity({each!r})" for each in others]
     if asks:
-        lines.append(f"Ask {', '.join(asks)} or .to_pandas()")
-    lines += [f"Note: {one_line(note)}" for note in notes]
-    return "\n".join(lines)
+        after.append(f"Ask {', '.join(asks)} or .to_pandas()")
+    after += [f"Note: {one_line(note)}" for note in notes]
+    return FineTable(heading, rows, after)
 
 
 def _amount(value: float, unit: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 
 from spanwise.processes.this_process import kernel_id
@@ -35,3 +36,19 @@ def cluster_html(
         f'<div style="font-variant-numeric: tabular-nums">{" · ".join(facts)}</div>'
         f"{button}{said}</div>"
     )
+
+
+def table_html(heading: str, rows: Sequence[Sequence[str]], after: Sequence[str] = ()) -> str:
+    """A table of texts, the first column to the left; what is not a name never breaks."""
+    lines = [f"<div>{escape(heading)}</div>"]
+    if rows:
+        figure = '<td style="text-align: right; white-space: nowrap">'
+        body = "".join(
+            f'<tr><td style="text-align: left; overflow-wrap: anywhere">{escape(name)}</td>'
+            + "".join(f"{figure}{escape(each)}</td>" for each in figures)
+            + "</tr>"
+            for name, *figures in rows
+        )
+        lines.append(f"<table><tbody>{body}</tbody></table>")
+    lines += [f"<div>{escape(line)}</div>" for line in after]
+    return "".join(lines)

@@ -22,7 +22,8 @@ from dask.utils import parse_timedelta
 
 from spanwise.errors import ClusterError
 from spanwise.observed.bandwidth import bandwidth_of
-from spanwise.observed.fine_table import fine_table
+from spanwise.observed.fine_table import FineTable, fine_table
+from spanwise.observed.html import table_html
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.profiles import PageChanged, Profile, ProfilePages
 from spanwise.observed.span_info import SpanInfo, span_filter, span_infos
@@ -112,6 +113,13 @@ class FineMetrics(Mapping[FineKey, float]):
 
     def __repr__(self) -> str:
         """Activities with seconds and shares; how many functions; what is not among them."""
+        return self._table().as_text()
+
+    def _repr_html_(self) -> str:
+        """The same, for notebooks: lines of a text break within words where there is no room."""
+        return table_html(*self._table())
+
+    def _table(self) -> FineTable:
         units = sorted({key[3] for key in self}, key=lambda unit: (unit != "seconds", unit))
         unit, *others = units or ["seconds"]
         activities = self.by_activity(unit)

@@ -7,6 +7,7 @@ from collections import Counter
 from time import localtime, strftime
 from typing import Any
 
+from spanwise.observed.html import table_html
 from spanwise.observed.span_info import SpanInfo
 
 #: Spans that are shown, those with most time, as many as pandas shows of a table; what is longer
@@ -28,6 +29,19 @@ class SpanList(list[SpanInfo]):
 
     def __repr__(self) -> str:
         """How many there are; the tags, tasks and thread time of the longest."""
+        heading, rows, after = self._shown()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [heading]
+        for name, tasks, seconds in rows:
+            lines.append(f"  {name:<{widths[0]}}  {tasks:>{widths[1]}}  {seconds:>{widths[2]}}")
+        return "\n".join([*lines, *(f"  {line}" for line in after)])
+
+    def _repr_html_(self) -> str:
+        """The same, for notebooks: lines of a text break within figures where there is no room."""
+        return table_html(*self._shown())
+
+    def _shown(self) -> tuple[str, list[tuple[str, str, str]], list[str]]:
+        """What stands above the table, its rows, and what stands below."""
         longest = sorted(self, key=lambda span: -span.duration)[:_SHOWN]
         passes = _passes(self)
         # (passes of one path are told apart by themselves)
@@ -38,19 +52,14 @@ class SpanList(list[SpanInfo]):
             room = max(_LEAST_LENGTH, _LENGTH - len(which))
             is_alone = alike[_own_tags(span)] == 1
             name = _cut_left(_own_tags(span), room) if is_alone else _cut_within(_path(span), room)
-            rows.append((name + which, f"{span.tasks:,}", f"{span.duration:,.3f} s"))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [f"{len(self):,} span{'' if len(self) == 1 else 's'}"]
+            rows.append((name + which, f"{span.tasks:,} tasks", f"{span.duration:,.3f} s"))
+        heading = f"{len(self):,} span{'' if len(self) == 1 else 's'}"
         if rows:
             # The seconds are of threads, added up, and no duration by the clock.
-            lines[0] += " (tasks, thread time):"
-        for name, tasks, seconds in rows:
-            padded = f"{name:<{widths[0]}}  {tasks:>{widths[1]}} tasks  {seconds:>{widths[2]}}"
-            lines.append(f"  {padded}")
-        if len(self) > len(rows):
-            rest = len(self) - len(rows)
-            lines.append(f"  … and {rest:,} more with less time: .to_pandas() has all")
-        return "\n".join(lines)
+            heading += " (tasks, thread time):"
+        rest = len(self) - len(rows)
+        after = [f"… and {rest:,} more with less time: .to_pandas() has all"] if rest else []
+        return heading, rows, after
 
     def to_pandas(self) -> Any:
         """A table of all, a row for each span, indexed by its path.
@@ -134,9 +143,12 @@ def _text(tags: tuple[str, ...]) -> str:
 
 
 def _cut_left(tags: tuple[str, ...], length: int = _LENGTH) -> str:
-    """Of other tags: spans differ in their last ones."""
+    """Of other tags: spans differ in their last ones. A single tag has its first letters too."""
     text = _text(tags)
-    return text if len(text) <= length else f"…{text[1 - length :]}"
+    if len(text) <= length:
+        return text
+    first = length // 2 if len(tags) == 1 else 0
+    return f"{text[:first]}…{text[1 + first - length :]}"
 
 
 def _cut_within(path: tuple[str, ...], length: int) -> str:

@@ -272,9 +272,7 @@ class ClientScheduler:
     def _on_memoryRun(self, message: Any) -> None:
         if message.fields["state"] == "stop":
             samples = [(time.monotonic(), 1000.0), (time.monotonic() + 0.5, 2000.0)]
-            self._send(
-                "memoryRunEnded", {"request": message.fields["request"]}, {"samples": samples}
-            )
+            self._send("memoryRunEnded", {"run": message.fields["run"]}, {"samples": samples})
 
     def _on_close(self, message: Any) -> None:
         self._send("closed")

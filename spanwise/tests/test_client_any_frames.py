@@ -141,6 +141,7 @@ def frames_to_client(chance: Random, request: int) -> DrawnFrames:
             "blob": lambda: chance.choice([-1, 0]),
             "cause": lambda: chance.choice([0, 1, NONE]),
             "request": lambda: request if chance.random() < 0.1 else 99,
+            "run": lambda: request if chance.random() < 0.1 else 99,
             "pid": lambda: 2**22 + chance.randrange(9),
             "fatal": lambda: chance.random() < 0.05,
         },

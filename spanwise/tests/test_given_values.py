@@ -346,7 +346,7 @@ def test_a_scheduler_lives_on_whatever_a_client_asks_of_it() -> None:
             client.submit(double, 1).result(60)
         # Who waits for the samples is told why there are none.
         session._check_fields = lambda kind, fields: None  # type: ignore[method-assign]
-        run = ClusterMemoryRun(session, 1, 2026, "process", 0.5)  # type: ignore[arg-type]
+        run = ClusterMemoryRun(session, 2026, "process", 0.5)  # type: ignore[arg-type]
         with pytest.raises(ClusterError, match=r'has not taken a message.*"memoryRun": label'):
             run.stop()
         del session._check_fields

@@ -74,13 +74,17 @@ def test_what_workers_did_outside_tasks_has_a_name() -> None:
 
 def test_fine_metrics_are_shown_as_a_short_table() -> None:
     assert repr(FineMetrics(NAPS, {"notes": ["One\nwas lost."]})).splitlines() == [
-        "10 fine metrics of 1 function (activity, thread time, share):",
+        "10 fine metrics of 1 function (activity, thread time, share of it):",
         "  thread-noncpu  0.996 s  99.6 %",
         "  thread-cpu     0.004 s   0.4 %",
         "Beside these: threads were idle 5.000 s, behind other work 0.300 s",
         "Ask .by_function(), .by_activity('count') or .to_pandas()",
         "Note: One was lost.",
     ]
+    # In a notebook no line breaks within a figure, and text stays text.
+    page = FineMetrics({("execute", "f", "<b>", "seconds"): 0.25}, {})._repr_html_()
+    assert "<td" in page and ">0.250 s</td>" in page and ">100.0 %</td>" in page
+    assert "&lt;b&gt;</td>" in page and "<b>" not in page and "by_function()" in page
     # Of a Dask cluster idle time is in its own context alone.
     told = {
         ("idle", "N/A", "scheduler", "seconds"): 2.0,

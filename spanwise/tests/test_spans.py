@@ -362,6 +362,16 @@ def test_spans_are_shown_as_a_short_table(client: Client) -> None:
         "1 span (tasks, thread time):\n  <b>shown</b> › two lines  3 tasks"
     )
     assert repr(SpanList()) == "0 spans"
+    # In a notebook no line breaks within a figure, and text stays text.
+    page = spans._repr_html_()
+    assert page.count("<tr>") == 60 and page.count("<td") == 180
+    assert ">long › &lt;b&gt;shown&lt;/b&gt; › two lines</td>" in page and "<b>" not in page
+    assert ">12,000 tasks</td>" in page and ">2,000.250 s</td>" in page
+    assert "… and 11 more" in page
+    assert SpanList()._repr_html_() == "<div>0 spans</div>"
+    # A single tag has its first letters and its last.
+    name = repr(SpanList([replace(found, path=(), name=("first" + "x" * 90 + "last",))]))
+    assert "  firstxx" in name and "xxlast " in name and "x…x" in name
     # It is a list like others.
     of_client = repr(client.spans()).splitlines()[0]
     assert of_client == f"{len(client.spans())} spans (tasks, thread time):"

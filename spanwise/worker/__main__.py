@@ -48,8 +48,9 @@ from spanwise.worker.worker import Worker
 #: default is 5 ms, and a peer's request needs several turns).
 SWITCH_SECONDS = 0.0005
 
-# exit codes
-CLOSED, OWNER_GONE, REFUSED, OUT_OF_MEMORY, BROKEN = 0, 0, 3, 4, 5
+# Exit codes. What runs in a task may end the process, too. So those that say why are none that
+# programs choose: 1 and 2 are Python's, 64 to 78 those of sysexits.h, from 126 on shells'.
+CLOSED, OWNER_GONE, REFUSED, OUT_OF_MEMORY, BROKEN = 0, 0, 103, 104, 105
 
 
 def main() -> int:

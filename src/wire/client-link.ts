@@ -252,9 +252,9 @@ export const CLIENT_LINK = {
     flush: message({ request: u32 }),
     /** Of a client whose clock is not the scheduler's; sent: what its own says. → `clockIs` */
     askClock: message({ sent: seconds }),
-    /** Both of a run have one request. → on stop `memoryRunEnded` */
+    /** Both of a run have one request, which is named where one is not taken. → on stop `memoryRunEnded` */
     memoryRun: message({
-      request: u32,
+      request: v.optional(u32, 0),
       run: u32,
       label: v.optional(text, ''),
       measure: v.optional(v.picklist(MEMORY_MEASURES), 'process'),
@@ -653,7 +653,7 @@ export const CLIENT_LINK = {
       what: v.picklist(['kill', 'replace', 'leave', 'stay'])
     }),
     memoryRunEnded: message(
-      { request: u32 },
+      { run: u32 },
       { samples: { t: f64Of<Seconds>(), bytes: f64Of<Bytes>() } }
     ),
     /** Blob 0: the messages one after another. total: how many there were; forgotten: how many topics went with all their events. */

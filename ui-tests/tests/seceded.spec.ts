@@ -62,16 +62,21 @@ test('threads that tasks held which have seceded are no gaps', async ({
     const chart = stream.region.locator('.sw-TaskStream-lanes');
     const box = (await chart.boundingBox())!;
     const card = lab.page.locator('.sw-card');
-    let isFound = false;
-    // Somewhere in the lane of the first thread.
-    for (let x = 120; x < box.width && !isFound; x += 4) {
-      await lab.page.mouse.move(box.x + x, box.y + 30);
-      await lab.page.waitForTimeout(150);
-      isFound =
-        (await card.count()) > 0 &&
-        (await card.first().textContent())!.includes('held by plan');
-    }
-    expect(isFound).toBe(true);
+    const held = card.filter({ hasText: 'held by plan' }).first();
+    // Somewhere in the lane of the first thread; again where the chart was drawn anew meanwhile.
+    await expect(async () => {
+      for (let x = 120; x < box.width; x += 12) {
+        await lab.page.mouse.move(box.x + x, box.y + 30);
+        const isSeen = await held.waitFor({ timeout: 500 }).then(
+          () => true,
+          () => false
+        );
+        if (isSeen) {
+          return;
+        }
+      }
+      throw new Error('no box of that lane says that it is held by plan');
+    }).toPass({ timeout: 120_000 });
     await expect(card.first()).toContainText('drawn on');
     await takePicture(lab.page, info.outputPath('seceded-card.png'));
     await lab.page.mouse.down();

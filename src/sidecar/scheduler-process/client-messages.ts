@@ -775,7 +775,7 @@ export class ClientSession {
 
   private _memoryRun({ fields }: Message<'client', 'up', 'memoryRun'>): void {
     const { memoryRuns } = this._host;
-    const { request, run, label, measure, intervalSeconds, state } = fields;
+    const { run, label, measure, intervalSeconds, state } = fields;
     let logged = this._memoryRuns.get(run);
     if (state === 'start') {
       if (logged === undefined) {
@@ -787,7 +787,7 @@ export class ClientSession {
       this._memoryRuns.delete(run);
       this.link.send(
         'memoryRunEnded',
-        { request },
+        { run },
         {
           samples:
             logged === undefined

@@ -377,11 +377,11 @@ const CRASHES: ReadonlySet<string> = new Set([
   'SIGABRT'
 ]);
 
+/** Of the codes of the worker program (`spanwise/worker/__main__.py`). Code 0 may be a task's `os._exit(0)`, and says nothing. */
 const EXIT_SENTENCES: Readonly<Record<number, string>> = {
-  0: 'has closed',
-  3: 'was refused by the scheduler',
-  4: 'ended because it used more memory than its limit',
-  5: 'ended because of an error of its own'
+  103: 'was refused by the scheduler',
+  104: 'ended because it used more memory than its limit',
+  105: 'ended because of an error of its own'
 };
 
 function exitSentence(code: number | null): string {

@@ -977,7 +977,7 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       client.link.send('memoryRun', { request, run, state: 'stop' });
       const { tables } = await client.message(
         'memoryRunEnded',
-        ({ fields }) => fields.request === request
+        ({ fields }) => fields.run === run
       );
       const { samples } = tables;
       expect(samples.rows).toBeGreaterThan(1);

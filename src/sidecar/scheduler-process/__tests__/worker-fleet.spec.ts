@@ -19,7 +19,7 @@ echo "$line" >> "$SEEN"
 cat > /dev/null
 `;
 const FAILS = `#!/bin/sh
-exit 5
+exit 105
 `;
 
 const openDescriptors = async (): Promise<number> =>
