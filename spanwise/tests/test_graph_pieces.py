@@ -717,7 +717,7 @@ class TestOptions:
         rows = [
             TaskOptions(lambda *_: None, given).row("a")
             for given in (
-                {"retries": 2.9, "priority": Fraction(-5, 2)},
+                {"retries": 2.0, "priority": Fraction(-5, 2)},
                 {"retries": infinite, "priority": infinite},
                 {"retries": 0, "priority": -infinite},
             )
