@@ -67,15 +67,13 @@ describe('workers that begin no task', () => {
     root = createRoot(host);
     seq = 0;
     cluster = emptyCluster();
-    expect(
-      take(
-        ...drawBlocks('0/0 aa\n1/0 b\n2/0 c\n3/0 dd'),
-        rowsToBlock(1, 'names', [
-          { id: PAUSED, text: 'paused' },
-          { id: RESUMED, text: 'resumed' }
-        ])
-      )
-    ).toEqual([]);
+    take(
+      ...drawBlocks('0/0 aa\n1/0 b\n2/0 c\n3/0 dd'),
+      rowsToBlock(1, 'names', [
+        { id: PAUSED, text: 'paused' },
+        { id: RESUMED, text: 'resumed' }
+      ])
+    );
   });
   afterEach(() => {
     flushSync(() => root.unmount());
