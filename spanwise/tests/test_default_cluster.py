@@ -44,7 +44,7 @@ pytestmark = pytest.mark.timeout(900)
 NotebookKernel = kernels.NotebookKernel
 #: So long may the server take to see that a kernel is idle, and to end it.
 CULL_SECONDS = 120.0
-#: What each notebook runs first.
+#: What each notebook runs first. (Workers that the test before has ended begin again meanwhile.)
 BEGIN = """
 import os, time, warnings
 from spanwise import Client, LocalCluster
@@ -52,7 +52,7 @@ def mark_and_wait(path):
     open(path, "w").close()
     while not os.path.exists(path + ".gate"):
         time.sleep(0.01)
-client = Client()
+client = Client(timeout=120)
 client.id
 """
 

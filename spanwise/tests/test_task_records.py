@@ -355,7 +355,7 @@ def test_every_column_of_a_page_is_where_it_belongs() -> None:
             "nbytes": None,
             "startstops": [
                 {
-                    "action": "compute",
+                    "action": "lost",
                     "start": 1000.0 + t,
                     "stop": 1000.0 + t,
                     "function": "key",
@@ -412,7 +412,8 @@ _PART_FIELDS = ["kind", "function", "span", "offset", "duration", "from", "held"
 
 def _startstops(run: dict[str, Any], start: float) -> list[dict[str, Any]]:
     """The run's parts; without a computing one, the run itself before them."""
-    whole = {"kind": "compute", "offset": 0.0, "held": 1, **run}
+    kind = "lost" if run["status"] == "lost" else "compute"
+    whole = {"kind": kind, "offset": 0.0, "held": 1, **run}
     computes = any(part["kind"] == "compute" for part in run["parts"])
     return [
         {
