@@ -208,7 +208,9 @@ def test_a_page_scales_restarts_and_stops_it(server: JupyterServer, pair: Pair) 
     assert code == 200 and started["isNew"]
     told = a(BEGIN)
     assert told.endswith(repr(started["cluster"])) and f"folder {server.home / 'work'}" in told
-    assert "client = Client(timeout=120)" in told and "tell(" not in told, "the user's line is shown"
+    assert "client = Client(timeout=120)" in told and "tell(" not in told, (
+        "the user's line is shown"
+    )
     assert "'work'" in a("client.run(lambda: os.path.basename(os.getcwd())).popitem()")
     asked(server, f"/{started['cluster']}", None, "DELETE")
 
