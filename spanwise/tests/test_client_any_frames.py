@@ -173,7 +173,8 @@ def check_frames(chance: Random, seen: dict[str, int]) -> None:
     request, _ = session.open_request(chance.choice(awaited))
     frames = frames_to_client(chance, request)
     kind = ""
-    for _ in range(FRAMES_EACH):
+    # (few stand the longest: in one of a hundred runs of this test none did)
+    for _ in range(chance.randint(1, FRAMES_EACH)):
         kind = chance.choice(KINDS if chance.random() < 0.1 else KINDS[:13])
         scheduler.write(frames.framed(kind))
         seen[kind] = seen.get(kind, 0) + 1

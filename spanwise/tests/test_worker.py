@@ -28,6 +28,7 @@ from spanwise.records.enumerations import (
 from spanwise.tests.fake_scheduler import LIMIT, FakeScheduler, task
 from spanwise.tests.processes import wait_until
 from spanwise.wire import payload
+from spanwise.worker.__main__ import OUT_OF_MEMORY
 
 
 def inc(x):
@@ -669,7 +670,7 @@ class TestEnds:
     def test_ends_when_memory_is_over(self, own):
         worker = own.start_worker(memory_limit=150 * 2**20)
         worker.assign([task(0, lambda: [b"x" * (300 * 2**20), time.sleep(60)])])
-        assert self.ended(worker) == 4
+        assert self.ended(worker) == OUT_OF_MEMORY
         worker.wait(lambda: worker.ended)  # what it has sent is read by another thread
         assert [m.fields["kind"] for m in worker.messages if m.type == "event"] == ["memory-limit"]
 

@@ -25,6 +25,7 @@ from spanwise.tests.fake_scheduler import FakeScheduler
 from spanwise.wire import payload
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.link import Link
+from spanwise.worker.__main__ import REFUSED
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
@@ -254,7 +255,7 @@ def test_a_worker_that_is_told_nonsense_says_so_and_ends(
     log.seek(0)
     said = log.read().decode()
     log.close()
-    assert code == 3, said
+    assert code == REFUSED, said
     assert says in said
 
 
