@@ -240,13 +240,8 @@ class SpillStore:
             size = 0
             for position, (task_id, value, nbytes) in enumerate(oldest, 1):
                 begin = perf_counter()
-                try:
-                    buffers = payload.dumps(value)
-                    forks.came_back()
-                except BaseException as error:  # noqa: BLE001 (it stays; an error if asked for)
-                    forks.came_back(error)
-                    self._refused[task_id] = id(value)
-                else:
+                buffers = self._pickled(task_id, value)
+                if buffers is not None:
                     pieces.append((task_id, nbytes, buffers))
                     values.append(value)
                     size += payload.nbytes(buffers)
@@ -284,14 +279,20 @@ class SpillStore:
         with worker.lock:
             value = worker.table.values.get(task_id)
             nbytes = worker.table.sizes.get(task_id, 0.0)
+        buffers = self._pickled(task_id, value)
+        if buffers is not None:
+            self._put(worker, [(task_id, nbytes, buffers)], [value])
+
+    def _pickled(self, task_id: int, value: Any) -> Sequence[payload.Buffer] | None:
+        """Return its payload; None: it cannot be pickled, and is not tried again."""
         try:
             buffers = payload.dumps(value)
             forks.came_back()
         except BaseException as error:  # noqa: BLE001 (it stays; an error if asked for)
             forks.came_back(error)
             self._refused[task_id] = id(value)
-        else:
-            self._put(worker, [(task_id, nbytes, buffers)], [value])
+            return None
+        return buffers
 
     def _oldest(self, worker: Spilling, wanted: float) -> list[tuple[int, Any, float]]:
         """Return results that can be written: either one large one, or small ones.

@@ -83,6 +83,14 @@ export function pixel(colour: string): number {
   return pixelOf(red, green, blue, alphaOf(colour));
 }
 
+/** Where a box is drawn, in device pixels. */
+export type BoxArea = {
+  readonly left: number;
+  readonly right: number;
+  readonly y: number;
+  readonly height: number;
+};
+
 /** Between the lines of {@link hatchSeceded}, and how thick they are; in CSS pixels. */
 const HATCH_PERIOD = 6;
 const HATCH_LINE = 2.5;
@@ -94,12 +102,7 @@ const HATCH_LINE = 2.5;
 export function hatchSeceded(
   ink: IInk,
   colours: ShadeColours,
-  box: {
-    readonly left: number;
-    readonly right: number;
-    readonly y: number;
-    readonly height: number;
-  },
+  box: BoxArea,
   width: number,
   ratio: number
 ): void {
@@ -132,12 +135,7 @@ export function hatchSeceded(
 export function markFailed(
   context: IInk,
   colours: ShadeColours,
-  box: {
-    readonly left: number;
-    readonly right: number;
-    readonly y: number;
-    readonly height: number;
-  },
+  box: BoxArea,
   width: number,
   ratio: number
 ): void {

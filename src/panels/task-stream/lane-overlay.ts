@@ -5,7 +5,11 @@
  */
 import { BoxKind } from '../../records/enumerations';
 import type { IInk } from '../../charts/ink';
-import { hatchSeceded, markFailed } from '../../charts/lane-fills';
+import {
+  type BoxArea,
+  hatchSeceded,
+  markFailed
+} from '../../charts/lane-fills';
 import { runningFill, textOn } from '../../charts/theme';
 import type { LaneIndex } from '../../records/ids';
 import type { TileData } from '../../feed/feed-types';
@@ -20,14 +24,6 @@ import {
   type LaneScene,
   pixelX
 } from './lane-scene';
-
-/** In device pixels. */
-type Box = {
-  readonly left: number;
-  readonly right: number;
-  readonly y: number;
-  readonly height: number;
-};
 
 export class LaneOverlay {
   private readonly _notes = new WeakMap<TileData, readonly Note[]>();
@@ -111,7 +107,7 @@ export class LaneOverlay {
     context: IInk,
     scene: LaneScene,
     name: string,
-    box: Box
+    box: BoxArea
   ): void {
     const { palette, pixelRatio: ratio } = scene;
     const fill = colourOf(scene, BoxKind.Seceded, name);
@@ -143,7 +139,7 @@ export class LaneOverlay {
     const { level, first, count } = scene.tiles;
     const tops = laneTops(scene);
     /** Those of a lane, and each that the task held of a thread, are outlined together. */
-    const selected = new Map<string, Box[]>();
+    const selected = new Map<string, BoxArea[]>();
     for (let index = first; index < first + count; index += 1) {
       const tile = scene.tileOf(level, index);
       if (tile === null) {
@@ -206,7 +202,7 @@ export class LaneOverlay {
     for (const boxes of selected.values()) {
       const left = Math.min(...boxes.map(box => box.left));
       const right = Math.max(...boxes.map(box => box.right), left + 3 * ratio);
-      const [box] = boxes as [Box];
+      const [box] = boxes as [BoxArea];
       context.strokeStyle = palette.brand;
       context.lineWidth = 2.5 * ratio;
       context.strokeRect(
