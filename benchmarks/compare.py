@@ -7,11 +7,12 @@
 Four sets of cases (``graphs.py``): shapes that short ways serve, with ``--general`` the general
 path, with ``--real`` everyday computations at the size where they take seconds, and with
 ``--transfers`` large results on their way. Every system warms up alike: its first round of each
-case is not counted. Results must be what they have to be, and the same of all systems. What counts
-is the ratio to the better of the peer's two settings. A smoke run has a round without a warm-up,
-beside one setting of the peer, whose workers are threads, of cases of all sets for which no worker
-imports a library: that took most of its time. The others are in the smoke runs of ``recording``
-and ``decomposition``, or computed by the tests.
+case is not counted, and ``--warm-seconds`` has it repeat each case for so long before: compilers
+at run time come to some code only after thousands of calls. Results must be what they have to be,
+and the same of all systems. What counts is the ratio to the better of the peer's two settings. A
+smoke run has a round without a warm-up, beside one setting of the peer, whose workers are threads,
+of cases of all sets for which no worker imports a library: that took most of its time. The others
+are in the smoke runs of ``recording`` and ``decomposition``, or computed by the tests.
 With ``--before`` the peer is another release of Spanwise, whose package FOLDER holds (and nothing
 else); the goals are then that nothing has become slower.
 """
@@ -145,6 +146,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--case", action="append", choices=list(CASES))
     parser.add_argument("--before", type=Path, help="folder with another release's package")
+    parser.add_argument(
+        "--warm-seconds", type=float, default=0.0, help="how long each case is repeated first"
+    )
     records.add_option(parser)
     options = parser.parse_args()
     chosen = (
@@ -170,11 +174,14 @@ def main() -> int:
             drivers += [stack.enter_context(Driver(each, each, smoke=smoke)) for each in peers]
         if len({each.package for each in drivers}) == 1:
             parser.error(f"--before {options.before}: there is no package spanwise in it.")
-        measured = in_turn(drivers, cases, rounds, options.smoke, uncounted)
+        warm = options.warm_seconds
+        measured = in_turn(drivers, cases, rounds, options.smoke, uncounted, warm_seconds=warm)
     print(report(measured))
     settings = {
         **round_settings(rounds, uncounted, options.smoke),
         "othersStandStill": True,
+        # (kept figures from before it could be set have no such line)
+        **({"warmSeconds": warm} if warm > 0.0 else {}),
         "peers": [each.name for each in drivers if each.name != OURS],
     }
     cpu = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
+import itertools
 import json
 import os
 import sys
@@ -19,6 +20,8 @@ import psutil
 
 from benchmarks.graphs import CASES, SHORT
 
+#: Numbers of repetitions that warm up: behind those of all rounds.
+FIRST_OF_WARM_UP = 1000
 SYSTEMS = ("spanwise", "spanwise-unrecorded", "distributed", "distributed-inf")
 
 
@@ -156,6 +159,18 @@ def measure(
     }
 
 
+def warm_up(
+    system: str, client: Any, case: str, size: int, salt: str, seconds: float
+) -> dict[str, Any]:
+    """Repeat for so many seconds, at least once, with keys of their own: the last answer."""
+    end = time.perf_counter() + seconds
+    for number in itertools.count(FIRST_OF_WARM_UP):
+        answer = measure(system, client, case, size, f"{salt}-{number}")
+        if time.perf_counter() >= end:
+            return answer
+    raise AssertionError("It counts without end.")
+
+
 def main() -> None:
     """Serve orders until the input ends."""
     system, workers, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -168,7 +183,8 @@ def main() -> None:
     answers.flush()
     for line in sys.stdin:
         order = json.loads(line)
-        answers.write(json.dumps(measure(system, client, **order)) + "\n")
+        serve = warm_up if "seconds" in order else measure
+        answers.write(json.dumps(serve(system, client, **order)) + "\n")
         answers.flush()
     client.close()
 

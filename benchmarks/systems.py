@@ -88,7 +88,7 @@ class Driver:
             raise
 
     def order(self, **order: Any) -> dict[str, Any]:
-        """One repetition; see ``benchmarks.driver.measure``."""
+        """One repetition, or some; see ``measure`` and ``warm_up`` of ``benchmarks.driver``."""
         assert self._process.stdin is not None
         self._stillness.end()
         self._process.stdin.write(json.dumps(order) + "\n")
@@ -155,12 +155,14 @@ def in_turn(
     smoke: bool,
     uncounted: int = 1,
     settle: float = 0.0,
+    warm_seconds: float = 0.0,
 ) -> Measured:
     """Alternate the systems, case by case.
 
-    Every system warms up alike: its first `uncounted` rounds of each case are not counted. Their
-    order is turned by one each round, so that none always follows the same one. What any of its
-    processes does in `settle` seconds after the result counts as the round's CPU time.
+    Every system warms up alike: each case is repeated for `warm_seconds`, and its first `uncounted`
+    rounds are not counted. Their order is turned by one each round, so that none always follows
+    the same one. What any of its processes does in `settle` seconds after the result counts as the
+    round's CPU time.
 
     Raises
     ------
@@ -170,6 +172,9 @@ def in_turn(
     measured: Measured = {case: {each.name: [] for each in drivers} for case in cases}
     for case in cases:
         size = CASES[case].smoke if smoke else CASES[case].full
+        if warm_seconds > 0.0:
+            for driver in drivers:
+                driver.order(case=case, size=size, salt=f"{os.getpid()}", seconds=warm_seconds)
         for number in range(uncounted + rounds):
             turn = number % len(drivers)
             salt = f"{os.getpid()}-{number}"

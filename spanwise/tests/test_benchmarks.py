@@ -540,8 +540,10 @@ class Stub:
         self.answer["cpuSeconds"] = {"client": seconds}
         self.log = log
 
-    def order(self, case: str, size: int, salt: str, settle: float) -> dict[str, Any]:
-        self.log.append((self.name, salt))
+    def order(
+        self, case: str, size: int, salt: str, settle: float = 0.0, seconds: float | None = None
+    ) -> dict[str, Any]:
+        self.log.append((self.name, salt if seconds is None else f"{seconds:g} s"))
         return dict(self.answer)
 
 
@@ -621,6 +623,31 @@ def test_all_systems_warm_up_alike_and_take_turns() -> None:
         assert sorted(name for name, _ in each) == sorted(names)
         assert len({salt for _, salt in each}) == 1
     assert [each[0][0] for each in rounds] == [*names, names[0]]
+
+
+def test_each_case_is_repeated_for_so_long_before_its_first_round() -> None:
+    log: list[tuple[str, str]] = []
+    systems.in_turn(stubs(log), ["stencil"], 1, smoke=True, uncounted=0, warm_seconds=2.5)
+    warm, rounds = log[:3], log[3:]
+    assert [name for name, _ in warm] == [name for name, _ in rounds]
+    assert {said for _, said in warm} == {"2.5 s"}
+    assert "2.5 s" not in {said for _, said in rounds}
+
+
+def test_who_warms_up_repeats_with_keys_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, salts = [0.0], []
+
+    def measure(_system: str, _client: object, _case: str, _size: int, salt: str) -> dict[str, Any]:
+        salts.append(salt)
+        now[0] += 1.0
+        return {"wallSeconds": now[0]}
+
+    monkeypatch.setattr(driver, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(driver, "measure", measure)
+    assert driver.warm_up("spanwise", None, "it", 1, "7", 2.5) == {"wallSeconds": 3.0}
+    assert salts == ["7-1000", "7-1001", "7-1002"]
+    # Without time it is still done once, so that results are compared.
+    assert driver.warm_up("spanwise", None, "it", 1, "7", 0.0) == {"wallSeconds": 4.0}
 
 
 def test_what_follows_the_result_counts_as_cpu_time_and_not_as_wall_time(
