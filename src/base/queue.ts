@@ -37,6 +37,18 @@ export class Queue<T> {
     return item;
   }
 
+  /** The oldest item, which stays; undefined if there is none. */
+  first(): T | undefined {
+    return this._items[this._head];
+  }
+
+  /** The items, the oldest first; nothing may be added or taken meanwhile. */
+  *values(): Generator<T, void> {
+    for (let i = 0; i < this._length; i++) {
+      yield this._items[(this._head + i) & (this._items.length - 1)]!;
+    }
+  }
+
   clear(): void {
     this._items = new Array<T | undefined>(16);
     this._head = 0;

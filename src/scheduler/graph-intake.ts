@@ -286,10 +286,14 @@ export class GraphIntake {
       'A client has one graph coming in at a time.'
     );
     if (graph === undefined) {
+      // (Not spread: a lone call is a graph of one task, of whose way that would be a hundredth.)
+      const { firstPlace, boost, turn } = placeOf(s, event);
       graph = {
         client,
         generation,
-        ...placeOf(s, event),
+        firstPlace,
+        boost,
+        turn,
         tasks: new Int32List(),
         begun: 0,
         innerEdges: 0,

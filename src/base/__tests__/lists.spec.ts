@@ -47,6 +47,27 @@ describe('Queue', () => {
     expect(queue.shift()).toBeUndefined();
     expect(Object.values(queue).flat()).not.toContainEqual({});
   });
+
+  it('shows what it holds, the oldest first', () => {
+    // Numbers to push; a negative one says: take one out. More come than go, so that it grows while its oldest lies amid the array.
+    const tape = fc.array(fc.integer({ min: -3, max: 5 }), { maxLength: 200 });
+    fc.assert(
+      fc.property(tape, numbers => {
+        const queue = new Queue<number>();
+        const model: number[] = [];
+        for (const number of numbers) {
+          if (number >= 0) {
+            queue.push(number);
+            model.push(number);
+          } else {
+            expect(queue.shift()).toBe(model.shift());
+          }
+          expect([...queue.values()]).toEqual(model);
+          expect(queue.first()).toBe(model[0]);
+        }
+      })
+    );
+  });
 });
 
 describe('Int32List', () => {

@@ -41,7 +41,7 @@ type Topic = {
   readonly name: string;
   /** How many there were, those that have gone too. */
   total: number;
-  readonly events: KeptEvent[];
+  readonly events: Queue<KeptEvent>;
 };
 
 /** One topic as it is read: its newest events, the older before the newer. */
@@ -112,7 +112,7 @@ export class Topics<Listener> {
     this._bytes += bytesOf(event);
     this._kept++;
     if (topic.events.length > this._limits.eventsOfTopic) {
-      this._drop(topic.events[0]!);
+      this._drop(topic.events.first()!);
     }
     while (this._bytes > this._limits.bytes && this._kept > 0) {
       this._drop(this._oldest());
@@ -123,11 +123,11 @@ export class Topics<Listener> {
 
   /** A topic, or all that have had events. */
   read(name: string | null): TopicRead[] {
-    if (name === null) {
-      return [...this._topics.values()];
-    }
-    const topic = this._topics.get(name);
-    return topic === undefined ? [] : [topic];
+    const topic = name === null ? undefined : this._topics.get(name);
+    const topics = topic === undefined ? [] : [topic];
+    return (name === null ? [...this._topics.values()] : topics).map(
+      ({ events, ...rest }) => ({ ...rest, events: [...events.values()] })
+    );
   }
 
   /** @throws BrokenFrame if a listener has too many topics, which its client prevents. */
@@ -169,7 +169,11 @@ export class Topics<Listener> {
   }
 
   private _topicOf(name: string): Topic {
-    const topic = this._topics.get(name) ?? { name, total: 0, events: [] };
+    const topic = this._topics.get(name) ?? {
+      name,
+      total: 0,
+      events: new Queue<KeptEvent>()
+    };
     // To the end of the map's order.
     this._topics.delete(name);
     this._topics.set(name, topic);
@@ -177,7 +181,7 @@ export class Topics<Listener> {
       const [oldest] = this._topics.values();
       this._topics.delete(oldest!.name);
       this._forgotten++;
-      [...oldest!.events].forEach(event => this._drop(event));
+      [...oldest!.events.values()].forEach(event => this._drop(event));
     }
     return topic;
   }
