@@ -181,13 +181,8 @@ type BlockHeader = {
   readonly total: number;
 };
 
-/**
- * Reads no row: a block may wait as it came until somebody asks for its rows.
- *
- * @param bytes begins with the block; what follows it is left alone.
- * @throws BrokenBlock
- */
-export function blockHeader(bytes: Uint8Array): BlockHeader {
+/** @throws BrokenBlock */
+function blockHeader(bytes: Uint8Array): BlockHeader {
   const { buffer, byteOffset, byteLength } = bytes;
   if (byteLength < BLOCK_HEADER_BYTES) {
     throw new BrokenBlock(`A block of ${byteLength} bytes.`);

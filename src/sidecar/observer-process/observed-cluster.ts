@@ -9,6 +9,7 @@ import {
 import { ingestBlock, ingestBroken } from '../../observer/store/ingest';
 import type { ClientRow } from '../../observer/store/cluster-clients';
 import { blockRows } from '../../observer/store/block-rows';
+import type { Slices } from '../../observer/folds/context';
 import { LogStore } from '../../observer/store/log-store';
 import type { StoreBounds } from '../../observer/store/store-bounds';
 import { decodeBlock } from '../../records/block';
@@ -199,23 +200,35 @@ export class ObservedCluster {
     this._changed();
   }
 
-  /** One that cannot be read leaves a gap, and the rest go on. */
-  private _readBlocks(): void {
-    const blobs = this._unread.takeAll();
-    if (blobs.length === 0) {
-      return;
+  get unreadBytes(): number {
+    return this._unread.nbytes;
+  }
+
+  /** Reads what waits, with a break behind every block: whoever asks meanwhile reads the rest. */
+  *readInSlices(): Slices<void> {
+    for (let blob = this._unread.take(); blob; blob = this._unread.take()) {
+      this._read(blob);
+      yield;
     }
+  }
+
+  private _readBlocks(): void {
+    for (let blob = this._unread.take(); blob; blob = this._unread.take()) {
+      this._read(blob);
+    }
+  }
+
+  /** One that cannot be read leaves a gap, and the rest go on. */
+  private _read(blob: Uint8Array): void {
     const store = this._store;
     const { outage } = store;
-    for (const blob of blobs) {
-      try {
-        ingestBlock(store, blockRows(decodeBlock(blob)));
-      } catch (error) {
-        // A broken block must not take the other clusters with it: say so in the log and in `gaps`, and go on.
-        const why = error instanceof Error ? error.message : String(error);
-        this._onBroken(why);
-        ingestBroken(store, sequenceOf(blob), `a block is broken: ${why}`);
-      }
+    try {
+      ingestBlock(store, blockRows(decodeBlock(blob)));
+    } catch (error) {
+      // A broken block must not take the other clusters with it: say so in the log and in `gaps`, and go on.
+      const why = error instanceof Error ? error.message : String(error);
+      this._onBroken(why);
+      ingestBroken(store, sequenceOf(blob), `a block is broken: ${why}`);
     }
     if (this._end !== null) {
       store.shape.running.clear();

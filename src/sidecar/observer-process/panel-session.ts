@@ -1,10 +1,12 @@
 /** One viewer's link: a browser page through the relay, or the Python client. In the observer process. */
 import type { AcceptedLink } from '../../link/door';
+import { complete } from '../../observer/folds/context';
 import { runDetail } from '../../observer/folds/run-detail';
-import { MOST_WATCHES } from '../../wire/panel-link';
+import { type ClusterInfo, MOST_WATCHES } from '../../wire/panel-link';
 import type { Message } from '../../wire/schema';
 import type { Answer } from './answers';
 import type { ClusterEntry, Clusters } from './clusters';
+import type { ObservedCluster } from './observed-cluster';
 import { MOST_QUESTION_CHARACTERS, PageQuestion } from './page-question';
 import {
   begunAnewSentence,
@@ -16,6 +18,7 @@ import {
 } from './sentences';
 import { MOST_TILES, TileRequests, type TileRequest } from './tile-requests';
 import { type Answered, ARRIVAL_MILLISECONDS, RunningWatch } from './watch';
+import { AT_ONCE_BYTES } from './unread-blocks';
 import { NotWanted, type WorkQueue } from './work-queue';
 
 /** `clusters` is pushed at most twice a second. */
@@ -36,20 +39,25 @@ type Up = Message<'panel', 'up'>;
 type MessageOf<T extends Up['type']> = Extract<Up, { readonly type: T }>;
 
 /**
- * A watch is kept from `watch` to `unwatch`, a query until its answer. `running` is null while its cluster is not here or its first
- * question is too long: then either the page has been told, or `arrival` waits for the cluster.
+ * A watch is kept from `watch` to `unwatch`, a query until its answer. `running` is null while its cluster is not here, or not read, or its
+ * first question is too long: then either the page has been told, or `arrival` waits for the cluster, or it is read.
  */
 type KeptWatch = {
   readonly question: PageQuestion;
   running: RunningWatch | null;
   /** Ends the wait for its cluster. */
   arrival: NodeJS.Timeout | undefined;
+  /** What waits of its cluster's log is being read. */
+  isReading: boolean;
 };
 
 export class PanelSession {
   private readonly _watches = new Map<number, KeptWatch>();
   private readonly _stopListening: () => void;
   private _clustersTimer: NodeJS.Timeout | undefined;
+  private _isListing = false;
+  /** Something changed since the list that is being made was begun. */
+  private _isListOld = false;
   private _clustersAt = 0;
   private _sentClusters = '';
   private _closed = false;
@@ -196,7 +204,8 @@ export class PanelSession {
     const watch: KeptWatch = {
       question: new PageQuestion(fields),
       running: null,
-      arrival: undefined
+      arrival: undefined,
+      isReading: false
     };
     this._watches.set(id, watch);
     const isExpected = fields.expected || (fields.afterSeq ?? 0) > 0;
@@ -251,6 +260,13 @@ export class PanelSession {
   private _run(watch: KeptWatch, entry: ClusterEntry): void {
     clearTimeout(watch.arrival);
     watch.arrival = undefined;
+    if (entry.cluster.unreadBytes > AT_ONCE_BYTES && !watch.isReading) {
+      watch.isReading = true;
+      void this._readBefore(watch, entry.cluster);
+    }
+    if (watch.isReading) {
+      return;
+    }
     watch.running = new RunningWatch(watch.question.fields, entry, {
       snapshot: (to, seq, logId, answer) =>
         this._snapshot(to, seq, logId, answer),
@@ -263,6 +279,28 @@ export class PanelSession {
       isFull: () => this._isFull,
       owner: this
     });
+  }
+
+  /** Others' questions get their turns meanwhile. Then the watch asks what it was changed to. */
+  private async _readBefore(
+    watch: KeptWatch,
+    cluster: ObservedCluster
+  ): Promise<void> {
+    const isWanted = (): boolean =>
+      !this._closed && this._watches.get(watch.question.fields.id) === watch;
+    try {
+      await this._queue.run(cluster.readInSlices(), true, {
+        owner: this,
+        isWanted
+      });
+    } catch {
+      // NotWanted
+      return;
+    }
+    watch.isReading = false;
+    if (isWanted() && watch.running === null && !watch.question.isTooLong) {
+      this._answer(watch);
+    }
   }
 
   /** Says why there is no answer until the next change, or until the cluster is here. A query has its answer with that. */
@@ -489,10 +527,46 @@ export class PanelSession {
     if (this._isFull) {
       return; // told when it reads
     }
+    if (this._isListing) {
+      this._isListOld = true;
+      return;
+    }
     this._clustersAt = Date.now();
-    const clusters = this._clusters.list();
+    if (this._clusters.unreadBytes > AT_ONCE_BYTES) {
+      void this._listInTurns();
+    } else {
+      this._sendClusters(complete(this._clusters.list()));
+    }
+  }
+
+  /**
+   * The lists of all pages take their turns as one asker: what the first has read the others need not read, and no question stands behind
+   * them.
+   */
+  private async _listInTurns(): Promise<void> {
+    this._isListing = true;
+    this._isListOld = false;
+    try {
+      const { value } = await this._queue.run(this._clusters.list(), false, {
+        owner: this._clusters,
+        isWanted: () => !this._closed
+      });
+      this._sendClusters(value);
+    } catch (error) {
+      if (!(error instanceof NotWanted)) {
+        throw error;
+      }
+    } finally {
+      this._isListing = false;
+    }
+    if (this._isListOld) {
+      this._pushClustersSoon();
+    }
+  }
+
+  private _sendClusters(clusters: ClusterInfo[]): void {
     const text = JSON.stringify(clusters);
-    if (text !== this._sentClusters) {
+    if (text !== this._sentClusters && !this._closed && !this._isFull) {
       this._sentClusters = text;
       this._link.send('clusters', { clusters });
     }
