@@ -295,6 +295,40 @@ describe('what is said to run', () => {
     expect(log.shape.running.size).toBe(0);
     expect(log.now).toBe(9);
   });
+
+  it('does not outlast its worker, of whose end the same batch tells first', () => {
+    const worker = (number: number, joined: number, left: number): Row => ({
+      ...{ worker: number, pid: 1, threads: 1, memoryLimit: 0 },
+      ...{ joined, left, name: '', address: '', host: '', why: '' }
+    });
+    // Tables are sealed in the order of their numbers: of a process that was killed in its task, its end comes before what it ran.
+    const log = logWith(
+      ['workers', [worker(1, 0, NaN), worker(2, 0, NaN), worker(1, 0, 6)]],
+      [
+        'lanes',
+        [
+          { lane: 3, worker: 1, thread: 0 },
+          { lane: 4, worker: 2, thread: 0 }
+        ]
+      ],
+      [
+        'running',
+        [
+          { ...going, started: 5 },
+          { ...going, lane: 4, started: 5.5 }
+        ]
+      ]
+    );
+    expect([...log.shape.running.keys()]).toEqual([4]);
+    expect(log.shape.threads).toBe(1);
+    // Its number is given to another one.
+    add(
+      log,
+      ['workers', [worker(1, 7, NaN)]],
+      ['running', [{ ...going, started: 8 }]]
+    );
+    expect([...log.shape.running.keys()]).toEqual([4, 3]);
+  });
 });
 
 describe('a block', () => {

@@ -169,8 +169,11 @@ export class ClusterShape {
     return true;
   }
 
+  /** Of a worker that has left nothing runs any more: where both are told in one batch, its end comes first. */
   setRunning(lane: LaneId, row: RunningRow): void {
-    if (row.node === NONE_U32) {
+    const worker = this._lanes[this._laneIndex.get(lane) ?? -1]?.worker;
+    const left = this.workers.get(worker ?? NONE_U16)?.left ?? NaN;
+    if (row.node === NONE_U32 || !Number.isNaN(left)) {
       this.running.delete(lane);
     } else {
       this.running.set(lane, row);
