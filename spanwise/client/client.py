@@ -1002,7 +1002,7 @@ class Client(
         count = check_workers("n_workers", n_workers)
         return self._call(self._session.wait_for_workers, count, seconds_of(timeout))
 
-    def scheduler_info(self, n_workers: int = -1, **kwargs: Any) -> dict[str, Any]:
+    def scheduler_info(self, n_workers: int | None = -1, **kwargs: Any) -> dict[str, Any]:
         """The cluster, and its first workers by address.
 
         Of each worker there is what it is, and in ``metrics`` what it has told last: its CPU and
@@ -1012,9 +1012,10 @@ class Client(
         Parameters
         ----------
         n_workers
-            How many workers; -1: all.
+            How many workers; -1 or None: all.
         """
-        most = whole_of(n_workers, "n_workers", -1, None, "number of workers", "-1 is all of them")
+        wanted = -1 if n_workers is None else n_workers
+        most = whole_of(wanted, "n_workers", -1, None, "number of workers", "-1 is all of them")
         return scheduler_info(self._session, self.address, most)
 
     def nthreads(self, workers: Any = None, **kwargs: Any) -> dict[str, int]:

@@ -9,7 +9,7 @@ import pickle
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,7 +186,7 @@ class LogMethods:
         self,
         filename: str = "dask-cluster-dump",
         write_from_scheduler: bool | None = None,
-        exclude: Collection[str] = (),
+        exclude: Iterable[str] = (),
         format: str = "json",
     ) -> Any:
         """Write what is known of the cluster into a file, for a report of a fault.
@@ -215,12 +215,13 @@ class LogMethods:
         ValueError
             There is no such format, or no such part.
         """
-        exclude = [exclude] if isinstance(exclude, str) else exclude
-        if not isinstance(exclude, Collection):
+        if not isinstance(exclude, Iterable):
             raise TypeError(
                 f"exclude is a list of some of {', '.join(_PARTS)}; not {shown(exclude)}"
             )
-        unknown = {*map(str, exclude)} - {*_PARTS}
+        # (once: it may be a generator)
+        without = {exclude} if isinstance(exclude, str) else {*map(str, exclude)}
+        unknown = without - {*_PARTS}
         if format != "json":
             raise ValueError(f'format="json" is all there is, not {format!r}')
         if unknown:
@@ -229,7 +230,7 @@ class LogMethods:
         name = os.fspath(filename)
         name = name if name.endswith(".json") else f"{name}.json"
         checked_path(name)
-        return self._call(self._dump, Path(name), frozenset(exclude))
+        return self._call(self._dump, Path(name), frozenset(without))
 
     def _dump(self, path: Path, exclude: frozenset[str]) -> str:
         session = self._session

@@ -126,6 +126,8 @@ def test_what_it_says_of_itself(cluster: LocalCluster) -> None:
     with pytest.raises(AttributeError, match="'LocalCluster' object has no attribute 'nonsense'"):
         _ = cluster.nonsense
     with Client(cluster) as client:
+        every = client.scheduler_info(n_workers=None)["workers"]
+        assert {*every} == {*client.scheduler_info()["workers"]}
         ours = client.scheduler_info(n_workers=1)
         assert len(ours["workers"]) == 1 and ours["n_workers"] == 2 == ours["total_threads"]
         with distributed.Client(
