@@ -511,9 +511,10 @@ def test_the_task_that_needs_too_much_is_blamed_in_the_end() -> None:
         assert fits.result(LIMIT_SECONDS) == filled(1, 1_000_000)
 
 
-def test_a_result_that_no_worker_can_hold_fails_at_once_and_says_why() -> None:
+@pytest.mark.parametrize("target", [0.6, False], ids=["spilled", "never spilled"])
+def test_a_result_that_no_worker_can_hold_fails_at_once_and_says_why(target: float) -> None:
     """Made with the interpreter lock held, so that nothing ends the worker before it is there."""
-    with cluster() as client:
+    with dask.config.set({"distributed.worker.memory.target": target}), cluster() as client:
         fits = client.submit(filled, 1, 1_000_000)
         wait(fits, timeout=LIMIT_SECONDS)
         with pytest.raises(MemoryError) as raised:

@@ -386,8 +386,9 @@ class Executor(threading.Thread):
             )
             stop = perf_counter()
             stop_cpu = thread_time()
-        if worker.table.managed + nbytes > worker.spill.target:
-            refused = worker.spill.why_too_large(nbytes, worker.process_bytes())
+        spill = worker.spill
+        if worker.table.managed + nbytes > spill.target or nbytes >= spill.too_large:
+            refused = spill.why_too_large(nbytes, worker.process_bytes())
             if refused:
                 # At once: the watch thread ends the worker if it finds it in memory.
                 del value

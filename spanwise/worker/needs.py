@@ -129,6 +129,7 @@ class Room(Protocol):
 
     limit: float
     target: float
+    too_large: float
     used: bool
     failing: str
 

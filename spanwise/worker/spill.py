@@ -106,6 +106,8 @@ class SpillStore:
         self.spare: Source | None = None
         #: Results kept may take this much; more while nothing else can be spilled.
         self.target = self._goal = thresholds.target * limit if limit > 0 else inf
+        #: A result from this size on may end the worker, also where none is written to disk.
+        self.too_large = thresholds.terminate * limit if limit > 0 else inf
         #: Whether anything has ever been spilled: else there are no markers to look for.
         self.used = False
         #: Why nothing can be written now; empty: writing works, or was not tried.
@@ -177,7 +179,7 @@ class SpillStore:
         process
             Bytes of the process that holds it.
         """
-        if self.limit <= 0 or min(nbytes, process) < self._thresholds.terminate * self.limit:
+        if min(nbytes, process) < self.too_large:
             return ""
         return (
             f"The result of this task takes {mebibytes(nbytes)} of memory, and with it the worker "
