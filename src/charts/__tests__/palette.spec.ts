@@ -79,6 +79,22 @@ it.each(SHADES)('has importing apart from all other kinds: %s', shade => {
   expect(sharing.map(([kind]) => kind)).toEqual(['import']);
 });
 
+it.each(SHADES)('draws importing quieter than what matters more: %s', shade => {
+  const { kinds } = COLOURS[shade];
+  const chroma = (colour: string) => {
+    const [, a, b] = lab(EYES[0]!(rgb(colour)));
+    return Math.hypot(a, b);
+  };
+  for (const kind of ['cpu', 'transfer', 'disk', 'blocked'] as const) {
+    expect(chroma(kinds.import)).toBeLessThan(chroma(kinds[kind]));
+  }
+  if (shade === 'light') {
+    const loudness = (colour: string) =>
+      contrast(rgb(colour), BACKGROUND[shade]);
+    expect(loudness(kinds.import)).toBeLessThan(loudness(kinds.cpu));
+  }
+});
+
 it.each(SHADES)(
   'has waiting for a core apart from all other kinds, and no louder than computing in the dark: %s',
   shade => {
