@@ -1,13 +1,15 @@
 /**
  * The default layout, as the dock panel's own description of a layout:
  *
- *   ┌ 42 % ─────────┬ 58 % ───────────────────┐
- *   │ notebook and  │ Task Stream        48 % │
- *   │ what else is  ├ 56 % ──────┬────────────┤
- *   │ open     70 % │ Fine       │ Profile    │
- *   ├───────────────┤ Performance│            │
- *   │ Memory   30 % │ Metrics    │            │
- *   └───────────────┴────────────┴────────────┘
+ *   ┌ 40 % ──────┬ 60 % ──────────────────────┐
+ *   │ notebook and│ Task Stream           48 % │
+ *   │ what else is├ 50 % ────────┬─────────────┤
+ *   │ open   70 % │ Fine         │ Profile     │
+ *   ├─────────────┤ Performance  │             │
+ *   │ Memory 30 % │ Metrics      │             │
+ *   └─────────────┴──────────────┴─────────────┘
+ *
+ * The Profile is as wide as the metrics, for its frames are named within their own widths.
  *
  * A panel that is missing leaves its place to its neighbour; others of its kind are in tabs behind it, and panels of other kinds behind one
  * of these. In the left sidebar the Spanwise tab is in front.
@@ -59,21 +61,21 @@ export function defaultLayout(
   return {
     main: split('horizontal', [
       [
-        0.42,
+        0.4,
         split('vertical', [
           [0.7, left],
           [0.3, stack(panels.memory)]
         ])
       ],
       [
-        0.58,
+        0.6,
         split('vertical', [
           [0.48, stack(panels['task-stream'])],
           [
             0.52,
             split('horizontal', [
-              [0.56, stack(panels['fine-metrics'])],
-              [0.44, stack(panels.profile)]
+              [0.5, stack(panels['fine-metrics'])],
+              [0.5, stack(panels.profile)]
             ])
           ]
         ])

@@ -40,14 +40,14 @@ describe('the default layout', () => {
       notebook
     );
     expect(drawn(main)).toBe(
-      '((launcher,*notebook 0.7 / *memory 0.3) 0.42 | (*stream 0.48 / (*fine 0.56 | *profile 0.44) 0.52) 0.58)'
+      '((launcher,*notebook 0.7 / *memory 0.3) 0.4 | (*stream 0.48 / (*fine 0.5 | *profile 0.5) 0.52) 0.6)'
     );
   });
 
   it('leaves no hole where a panel or the notebook is missing', () => {
     const { memory, ...three } = four();
     expect(drawn(defaultLayout(three, [], null).main)).toBe(
-      '(*stream 0.48 / (*fine 0.56 | *profile 0.44) 0.52)'
+      '(*stream 0.48 / (*fine 0.5 | *profile 0.5) 0.52)'
     );
     expect(drawn(defaultLayout({ memory }, [], null).main)).toBe('*memory');
     expect(defaultLayout({}, [], null).main).toBeNull();

@@ -91,6 +91,7 @@ export function FrameTreeView(props: {
             className="sw-FrameTree-row"
             role="treeitem"
             tabIndex={index === 0 ? 0 : -1}
+            style={{ '--sw-depth': row.depth } as React.CSSProperties}
             aria-level={row.depth + 1}
             aria-expanded={row.hasChildren ? isOpen(row.node) : undefined}
             aria-selected={row.node === selected}
@@ -102,13 +103,7 @@ export function FrameTreeView(props: {
             }}
           >
             {row.cells.map((cell, column) => (
-              <span
-                key={column}
-                title={cell.text}
-                style={
-                  column === 0 ? { paddingLeft: row.depth * 14 } : undefined
-                }
-              >
+              <span key={column} title={cell.text}>
                 {column === 0 && (
                   <span className="sw-FrameTree-caret" aria-hidden="true">
                     {row.hasChildren ? (isOpen(row.node) ? '▾' : '▸') : ''}
