@@ -125,7 +125,12 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
     </div>
   );
   return (
-    <div ref={page} className="sw-Memory" data-low={isLow || undefined}>
+    <div
+      ref={page}
+      className="sw-Memory"
+      data-low={isLow || undefined}
+      style={{ '--sw-runs': rowsInSight(result) } as React.CSSProperties}
+    >
       {isLow ? [chart, head] : [head, chart]}
       <ul className="sw-legend" aria-label={trans.__('Legend')}>
         {memoryLines(result, align, trans, undefined, isLocal)
@@ -151,6 +156,11 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
       <RunsTable {...props} />
     </div>
   );
+}
+
+/** Rows of the runs for which the chart leaves room: one each, and one for the difference of two. */
+function rowsInSight({ runs: { length } }: MemoryResult): number {
+  return Math.min(4, length === 2 ? 3 : length);
 }
 
 /** At most ten lines, and what lies between two. */
