@@ -321,6 +321,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
         <FunctionCard
           row={pointed}
           isPartOfAll={isPartOfAll(result)}
+          whyUnknown={whyUnknown(pointed, props)}
           trans={trans}
           boxOf={() =>
             (
@@ -334,10 +335,22 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   );
 }
 
+/** What its parts leave unknown, and why: in the card, for nobody looks for a tooltip of a word in a list below. */
+function whyUnknown(
+  { parts }: FunctionRow,
+  { result, isNode, trans }: FineMetricsViewProps
+): string[] {
+  return parts
+    .filter(({ id }) => id === 'noncpu' || id === 'compute')
+    .map(part => remarkOn(part, result, trans, isNode))
+    .filter(why => why !== '');
+}
+
 /** The uses of a function's time; shown beside its row, never over it. */
 function FunctionCard(props: {
   readonly row: FunctionRow;
   readonly isPartOfAll: boolean;
+  readonly whyUnknown: readonly string[];
   readonly trans: TranslationBundle;
   boxOf(): Box;
   onGone(): void;
@@ -380,6 +393,11 @@ function FunctionCard(props: {
           </tr>
         </tbody>
       </table>
+      {props.whyUnknown.map(why => (
+        <div key={why} className="sw-card-why">
+          {why}
+        </div>
+      ))}
       <div className="sw-card-hint">
         {row.isOthers
           ? trans.__('click: show all functions')

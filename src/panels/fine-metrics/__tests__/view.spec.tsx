@@ -169,6 +169,32 @@ describe('Fine Performance Metrics', () => {
     ]);
   });
 
+  it('says in the card of a function why its time is not told apart', () => {
+    jest.useFakeTimers();
+    const result: FineMetricsResult = {
+      ...whole,
+      byFunction: whole.byFunction.map(each => ({
+        ...each,
+        activities: { 'thread-cpu': 1, 'thread-noncpu': 2 }
+      }))
+    };
+    const said = (isNode: boolean) => {
+      view.show(result, { isLocal: true, isNode });
+      const row = list('By function').querySelector('button')!;
+      act(() => {
+        row.blur();
+        row.focus();
+      });
+      act(() => jest.advanceTimersByTime(200));
+      return view.all('.sw-card-why').map(({ textContent }) => textContent);
+    };
+    expect(said(true)).toEqual([
+      'Not on a core; Node does not tell whether its thread waited for a core or was blocked (sleep, I/O).'
+    ]);
+    expect(said(false)).toEqual([expect.stringContaining('for the GIL')]);
+    jest.useRealTimers();
+  });
+
   it('says whose seconds the bar is of', () => {
     const aside = () => view.all('.sw-block-aside')[0]!.textContent;
     view.show(whole);
