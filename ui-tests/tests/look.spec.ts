@@ -3,6 +3,7 @@ import AxeBuilder from '@axe-core/playwright';
 import { expect, type Lab, test } from '../pages/lab';
 import { TITLES } from '../pages/panel';
 import { takePicture } from '../pages/pictures';
+import { boxOf } from '../pages/sidebar';
 import { CLUSTER, FUNCTIONS, START } from './orchard';
 
 /** At the end each thread has a task of a second: however long the rest took, and however short its tasks are drawn, each lane has one to select. */
@@ -181,6 +182,17 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
     await expect(card).toHaveCount(0);
   });
 
+  await test.step("a function's card has each figure in one line", async () => {
+    const { region } = lab.panel('Fine Performance Metrics', CLUSTER);
+    const functions = region.getByRole('list', { name: 'By function' });
+    await functions.getByRole('listitem').first().hover();
+    const card = region.getByRole('tooltip', { includeHidden: true });
+    await expect(card).toBeVisible();
+    expect(await card.evaluate(brokenFigures)).toEqual([]);
+    await lab.page.mouse.move(0, 0);
+    await expect(card).toHaveCount(0);
+  });
+
   await test.step('a low Memory Sampler begins with its whole chart', async () => {
     const panel = lab.panel('Memory Sampler', CLUSTER);
     const page = panel.region.locator('.sw-Memory');
@@ -203,6 +215,53 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
       await expect(align).toBeVisible();
       await begins(['sw-Memory-title', 'sw-Memory-chart', 'sw-legend']);
     });
+  });
+
+  await test.step('a Memory Sampler of half a small window shows the figures of both runs below the whole chart', async () => {
+    const panel = lab.panel('Memory Sampler', CLUSTER);
+    for (const [height, rows] of [
+      [260, 3],
+      [300, 4]
+    ] as const) {
+      await panel.inSize({ width: 560, height }, async () => {
+        // (the panel measures itself, and the chart its room)
+        await expect
+          .poll(() => panel.region.locator('.sw-Memory').evaluate(rowsInView), {
+            message: `in a panel ${height} pixels high`
+          })
+          .toEqual({ isChartWhole: true, rows });
+      });
+    }
+  });
+
+  await test.step('the Profile has room for a call tree', async () => {
+    const panel = lab.panel('Profile', CLUSTER);
+    const { width } = await boxOf(panel.region);
+    expect(width).toBeGreaterThanOrEqual(350);
+    // As its table it has the names first, and beside them what they took.
+    await panel.showTable(true);
+    const rows = panel.region.locator('.sw-FrameTree-row');
+    await expect(rows.nth(1)).toBeVisible();
+    const found = await rows.first().evaluate(frameCells);
+    expect(found.frame).toBeGreaterThanOrEqual(200);
+    expect(found.wholeInView).toEqual(expect.arrayContaining(['Total']));
+    expect(found.frameAfterScroll).toBe(0);
+    await panel.showTable(false);
+  });
+
+  await test.step('each panel of the sidebar has its question whole', async () => {
+    const questions = lab.sidebar.gallery.locator('.sw-gallery-question');
+    await expect(questions.first()).toBeVisible();
+    expect(
+      await questions.evaluateAll(all =>
+        all
+          .filter(
+            ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
+              scrollWidth > clientWidth || scrollHeight > clientHeight
+          )
+          .map(({ textContent }) => textContent)
+      )
+    ).toEqual([]);
   });
 
   await test.step('words of activities and their figures are whole, each in a line', async () => {
@@ -400,6 +459,65 @@ function partsDrawn(page: Element): {
       .map(nameOf),
     asMet: parts.map(nameOf),
     asDrawn: [...parts].sort((a, b) => a.box.top - b.box.top).map(nameOf)
+  };
+}
+
+/** Beside the longest name: figures of a card that have more than one line. */
+function brokenFigures(card: Element): (string | null)[] {
+  const rows = [...card.querySelectorAll('tr')];
+  const name = rows[0]!.cells[0]!;
+  const said = name.innerHTML;
+  name.textContent = 'not on CPU, cause not known';
+  const broken = rows
+    .flatMap(row => [...row.cells].slice(1))
+    .filter(cell => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      const lines = [...range.getClientRects()].map(({ top }) =>
+        Math.round(top)
+      );
+      return new Set(lines).size > 1;
+    })
+    .map(({ textContent }) => textContent);
+  name.innerHTML = said;
+  return broken;
+}
+
+/** Whether the whole chart is in view, and how many rows of the runs are, with their header. */
+function rowsInView(page: Element): { isChartWhole: boolean; rows: number } {
+  const view = page.getBoundingClientRect();
+  const isWhole = (part: Element) => {
+    const { top, bottom } = part.getBoundingClientRect();
+    return top >= view.top && bottom <= view.bottom + 1;
+  };
+  return {
+    isChartWhole: isWhole(page.querySelector('.sw-Memory-chart')!),
+    rows: [...page.querySelectorAll('.sw-Memory-runs tr')].filter(isWhole)
+      .length
+  };
+}
+
+/** Of the head of a tree of frames: how wide the names' column is, which figures are whole beside it, and how far it moves when these scroll. */
+function frameCells(head: Element): {
+  frame: number;
+  wholeInView: (string | null)[];
+  frameAfterScroll: number;
+} {
+  const tree = head.parentElement!;
+  const [frame, ...others] = [...head.children];
+  const right = tree.getBoundingClientRect().left + tree.clientWidth;
+  const { left, width } = frame!.getBoundingClientRect();
+  const wholeInView = others
+    .filter(other => other.getBoundingClientRect().right <= right)
+    .map(({ textContent }) => textContent);
+  tree.scrollLeft = 100;
+  const edge = tree.getBoundingClientRect().left;
+  const moved = Math.max(0, edge - frame!.getBoundingClientRect().left);
+  tree.scrollLeft = 0;
+  return {
+    frame: width,
+    wholeInView,
+    frameAfterScroll: left < edge ? NaN : moved
   };
 }
 
