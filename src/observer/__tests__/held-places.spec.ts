@@ -1,4 +1,5 @@
 /** What tasks that have seceded held of threads, in tiles and of what runs: held against who held which thread in each tick of drawn workers. */
+import fc from 'fast-check';
 import { BoxKind, NONE_U32 } from '../../records/enumerations';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawSeceding, TICK, TICKS } from '../../testing/drawn-seceding';
@@ -8,6 +9,8 @@ import { complete } from '../folds/context';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import { pageSeconds, Pyramid } from '../tiles/pyramid';
+import { scanHeld } from '../tiles/held-places';
+import { atLeast } from '../tiles/scan-rows';
 import { makeTile } from '../tiles/tile';
 import { ask, tile } from './ask';
 
@@ -96,6 +99,43 @@ describe('what tasks that have seceded held of threads', () => {
       });
     }
     expect(seen).toBeGreaterThan(500);
+  });
+
+  it('is found for any stretch of time as by going through all', () => {
+    const found = { few: 0, none: 0 };
+    const any = fc.double({ min: -0.1, max: 1.1, noNaN: true });
+    fc.assert(
+      fc.property(fc.constantFrom(...drawn), any, any, ({ log }, a, b) => {
+        const scan = (from: number, to: number) => {
+          const places: (readonly [
+            row: number,
+            lane: number,
+            start: number,
+            duration: number
+          ])[] = [];
+          scanHeld(
+            log,
+            compileFilter({}, log),
+            atLeast(0),
+            from,
+            to,
+            (row, lane, start, duration) =>
+              places.push([row, lane, start, duration])
+          );
+          return places;
+        };
+        const [from, to] = [Math.min(a, b) * END, Math.max(a, b) * END];
+        const all = scan(-Infinity, Infinity);
+        const here = all.filter(
+          ([, , start, duration]) => start < to && start + duration >= from
+        );
+        expect(scan(from, to)).toEqual(here);
+        found.few += here.length > 0 && here.length < all.length ? 1 : 0;
+        found.none += here.length === 0 ? 1 : 0;
+      })
+    );
+    expect(found.few).toBeGreaterThan(0);
+    expect(found.none).toBeGreaterThan(0);
   });
 
   it('has the same seconds from afar, in fewer boxes, and is told apart by function', () => {

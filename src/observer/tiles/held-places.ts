@@ -4,6 +4,7 @@
  *     thread 1   ▒▒▒ a ▒▒▒ ████ b ████ ▒ a ▒
  *     seceded 1  ├─ a ─────────────────────┤
  */
+import { placeInOrder } from '../../base/place-in-order';
 import type { LaneId, LaneIndex } from '../../records/ids';
 import { BoxKind } from '../../records/enumerations';
 import { passesFunction, type CompiledFilter } from '../filter';
@@ -19,6 +20,8 @@ type Held = {
   readonly lane: LaneId;
   readonly from: number;
   readonly to: number;
+  /** The last end up to here in the list: where it is before a time, so are the ends of all before it. */
+  reach: number;
 };
 
 /** Those of all runs that have ended, by their beginning. */
@@ -42,8 +45,15 @@ function heldPlaces(log: LogStore): readonly Held[] {
     { running: new Map(), rows: { ...NO_ROWS, runs: log.runs.endRow } },
     { from: -Infinity, to: Infinity }
   )
-    .flatMap(({ row = -1, places }) => places.map(place => ({ ...place, row })))
+    .flatMap(({ row = -1, places }) =>
+      places.map(place => ({ ...place, row, reach: -Infinity }))
+    )
     .sort((a, b) => a.from - b.from);
+  let reach = -Infinity;
+  for (const place of held) {
+    reach = Math.max(reach, place.to);
+    place.reach = reach;
+  }
   heldOf.set(log, { validFor, held });
   return held;
 }
@@ -59,7 +69,10 @@ export function scanHeld(
   to: number,
   sink: RowSink
 ): void {
-  for (const place of heldPlaces(log)) {
+  const places = heldPlaces(log);
+  const first = placeInOrder(places, 0, ({ reach }) => (reach < from ? 0 : 1));
+  for (let at = first; at < places.length; at++) {
+    const place = places[at]!;
     if (place.from >= to) {
       return;
     }
