@@ -138,8 +138,9 @@ export class LaneOverlay {
     const { palette, pixelRatio: ratio, selectedRun } = scene;
     const { level, first, count } = scene.tiles;
     const tops = laneTops(scene);
-    /** Those of a lane, and each that the task held of a thread, are outlined together. */
-    const selected = new Map<string, BoxArea[]>();
+    /** Its own, and each that the task held of a thread, with an outline around all rows of it. */
+    const own: BoxArea[] = [];
+    const held = new Map<LaneIndex, BoxArea[][]>();
     for (let index = first; index < first + count; index += 1) {
       const tile = scene.tileOf(level, index);
       if (tile === null) {
@@ -192,14 +193,29 @@ export class LaneOverlay {
               ...boxPixels(scene, tile, row),
               ...laneBox(scene, top, false)
             };
-            const isHeld = tile.kind[row] === BoxKind.Seceded;
-            const key = isHeld ? `${box.y} ${box.left}` : 'own';
-            selected.set(key, [...(selected.get(key) ?? []), box]);
+            if (tile.kind[row] !== BoxKind.Seceded) {
+              own.push(box);
+              continue;
+            }
+            const laneIndex = tile.laneIndex[row]!;
+            const inLane = held.get(laneIndex) ?? [];
+            held.set(laneIndex, inLane);
+            // The last one of the tile before goes on here. (By its pixels it may be another: each tile has its beginning rounded otherwise.)
+            const before =
+              (tile.from[row] as number) < 0 ? inLane.at(-1) : undefined;
+            if (before === undefined) {
+              inLane.push([box]);
+            } else {
+              before.push(box);
+            }
           }
         }
       }
     }
-    for (const boxes of selected.values()) {
+    for (const boxes of [own, ...[...held.values()].flat()]) {
+      if (boxes.length === 0) {
+        continue;
+      }
       const left = Math.min(...boxes.map(box => box.left));
       const right = Math.max(...boxes.map(box => box.right), left + 3 * ratio);
       const [box] = boxes as [BoxArea];

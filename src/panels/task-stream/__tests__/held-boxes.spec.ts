@@ -95,7 +95,7 @@ function overlayOf(scene: LaneScene): string {
 const outlines = (markup: string) =>
   [
     ...markup.matchAll(
-      /<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"[^>]*fill="none"/g
+      /<rect x="(-?[\d.]+)" y="([\d.]+)" width="([\d.]+)"[^>]*fill="none"/g
     )
   ].map(([, x, y, width]) => [Number(x), Number(y), Number(width)]);
 
@@ -213,6 +213,38 @@ describe('boxes of what seceded tasks held', () => {
       [0, 20, 100]
     ]);
     expect(outlines(overlayOf(sceneOf(tile)))).toEqual([]);
+  });
+
+  it('are outlined once where they reach over several tiles', () => {
+    // As tiles round where it begins: half a pixel before the first pixel that has it, and on the border.
+    const tiles = [0, 1].map(index => ({
+      ...tileOf(),
+      index,
+      laneIndex: laneIndices([0]),
+      from: Float32Array.of(101 - 5e-6 - 512 * index),
+      to: Float32Array.of(700 - 512 * index),
+      function: Uint16Array.of(0),
+      kind: Uint8Array.of(BoxKind.Seceded),
+      run: Uint32Array.of(7),
+      tasks: Uint32Array.of(0)
+    }));
+    const outlinesOf = (first: number, count: number) =>
+      outlines(
+        overlayOf(
+          sceneOf(tiles[0]!, {
+            view: {
+              from: first * tileSeconds(LEVEL),
+              to: 2 * tileSeconds(LEVEL)
+            },
+            tiles: { level: LEVEL, first, count },
+            tileOf: (_, index) => tiles[index] ?? null,
+            selectedRun: 7
+          })
+        )
+      );
+    expect(outlinesOf(0, 2)).toEqual([[50, 20, 300]]);
+    // The tile in which it begins is out of view.
+    expect(outlinesOf(1, 1)).toHaveLength(1);
   });
 
   it('of a task that goes on are drawn in the lanes of its threads', () => {
