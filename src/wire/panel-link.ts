@@ -386,6 +386,11 @@ export type SpanRow = {
   readonly id?: string;
   /** How many other passes of its path are counted in the row, because there are many, without `all`. Left out: none. */
   readonly others?: number;
+  /**
+   * Tasks of its subtree ran when its client left or the cluster ended: nobody knows how long it would have taken. Left out: none did; or by an
+   * observer of before.
+   */
+  readonly brokenOff?: true;
   /** Of a cell: the number that Jupyter showed beside it as it ran. Left out: it is not known, or the row has several. */
   readonly execution?: number;
   /** Of a cell: its id in the notebook, which it keeps when it is edited. Left out: it is not known. */
@@ -506,6 +511,10 @@ export type TaskStreamResult = {
   > & {
     /** Stretches for which runs held threads that have seceded, and are drawn beside these. Left out: none; or by an observer of before. */
     readonly seceded?: number;
+    /** Runs whose result nobody wanted any more when it came. Left out: none; or by an observer of before. */
+    readonly cancelled?: number;
+    /** Runs that were given back, and ran again, after they had held a thread. Left out: none; or by an observer of before. */
+    readonly missing?: number;
   };
 };
 export type FunctionSlot = {

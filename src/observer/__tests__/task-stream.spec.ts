@@ -4,7 +4,11 @@ import { drawRuns } from '../../testing/run-from-text';
 import { type Row, rowsToBlock } from '../../testing/rows-to-block';
 import { syntheticLog } from '../../testing/synthetic-log';
 import type { TableName } from '../../records/tables';
-import type { Filter, TaskStreamResult } from '../../wire/panel-link';
+import type {
+  Filter,
+  TaskStreamResult,
+  TimeRange
+} from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
 import { IntervalUnion } from '../store/interval-union';
 import { LogStore } from '../store/log-store';
@@ -62,6 +66,29 @@ describe('the task stream', () => {
       { span: 2, tag: 'y', depth: 1, from: 6, to: 8 }
     ]);
     expect(result.workers).toMatchObject([{ name: 'worker-0', busy: 6 }]);
+  });
+
+  it('counts every way in which a run that is drawn gave no result, in the range', () => {
+    const log = drawRuns('0/0 aabbccddeef', {
+      tasks: {
+        b: { status: RunStatus.Failed },
+        c: { status: RunStatus.Lost },
+        d: { status: RunStatus.Cancelled },
+        e: { status: RunStatus.Cancelled },
+        f: { status: RunStatus.Missing }
+      }
+    });
+    const kinds = (time?: TimeRange) =>
+      ask(log, 'task-stream', time === undefined ? {} : { time }).kinds;
+    expect(kinds()).toMatchObject({
+      failed: 1,
+      lost: 1,
+      cancelled: 2,
+      missing: 1
+    });
+    expect(kinds({ from: 6.5, to: 7.5 }).cancelled).toBe(1);
+    expect(kinds({ from: 0, to: 1 })).not.toHaveProperty('cancelled');
+    expect(kinds({ from: 0, to: 1 })).not.toHaveProperty('missing');
   });
 
   describe('tells where the newest work begins', () => {

@@ -131,14 +131,19 @@ export function* foldTaskStream(
         0
       ),
       hidden: runCount - scan.tasks,
-      kinds: { ...scan.kinds, ...(seceded > 0 && { seceded }) }
+      kinds: {
+        ...scan.kinds,
+        ...(seceded > 0 && { seceded }),
+        ...(scan.cancelled > 0 && { cancelled: scan.cancelled }),
+        ...(scan.missing > 0 && { missing: scan.missing })
+      }
     },
     honoured: honouredBy('task-stream', context)
   };
 }
 
 type KindCounts = Record<
-  Exclude<keyof TaskStreamResult['kinds'], 'seceded'>,
+  Exclude<keyof TaskStreamResult['kinds'], 'seceded' | 'cancelled' | 'missing'>,
   number
 >;
 
@@ -161,6 +166,8 @@ type Scan = {
   readonly lastStop: number;
   tasks: number;
   readonly kinds: KindCounts;
+  readonly cancelled: number;
+  readonly missing: number;
 };
 
 function* scanStrip(
@@ -191,6 +198,8 @@ function* scanStrip(
   const isInRange = (start: number, stop: number) =>
     start < range.to && stop >= range.from;
   let tasks = 0;
+  let cancelled = 0;
+  let missing = 0;
   let newestStart = -Infinity;
   let firstStart = Infinity;
   let lastStop = -Infinity;
@@ -235,8 +244,12 @@ function* scanStrip(
         const laneIndex = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[laneIndex]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + seconds);
-        // A run that was given back gets no mark, for it runs again; nor one whose result nobody wanted.
-        if (
+        // A run that was given back gets no mark, for it runs again; nor one whose result nobody wanted. They are counted.
+        if (columns.status[j] === RunStatus.Cancelled) {
+          cancelled += isInRange(start, stop) ? 1 : 0;
+        } else if (columns.status[j] === RunStatus.Missing) {
+          missing += stop > start && isInRange(start, stop) ? 1 : 0;
+        } else if (
           columns.status[j] === RunStatus.Failed ||
           columns.status[j] === RunStatus.Lost
         ) {
@@ -269,7 +282,9 @@ function* scanStrip(
     firstStart,
     lastStop,
     tasks,
-    kinds
+    kinds,
+    cancelled,
+    missing
   };
 }
 

@@ -56,9 +56,11 @@ export function Legend(props: {
             </button>
           ) : (
             <span className="sw-legend-item">
-              <Swatch
-                mark={{ kind: item.kind === 'compute' ? 'cpu' : item.kind }}
-              />
+              {item.kind !== 'unmarked' && (
+                <Swatch
+                  mark={{ kind: item.kind === 'compute' ? 'cpu' : item.kind }}
+                />
+              )}
               <span className="sw-legend-name">{item.name}</span>
               <span className="sw-legend-figure">{item.text}</span>
             </span>

@@ -350,8 +350,9 @@ function legendSection({
   let line = 0;
   const items = legend.flatMap(item => {
     const name = textWidth(item.name);
+    const swatch = item.kind === 'unmarked' ? 0 : SWATCH + 5;
     const figure = item.text === '' ? 0 : textWidth(item.text) + 5;
-    const width = SWATCH + 5 + name + figure;
+    const width = swatch + name + figure;
     if (x > 0 && x + width > room) {
       x = 0;
       line += 1;
@@ -361,10 +362,10 @@ function legendSection({
     x += width + 14;
     return [
       ...swatchSvg(item, left, y + 4, palette),
-      write(item.name, left + SWATCH + 5, y + 13, palette.text, palette),
+      write(item.name, left + swatch, y + 13, palette.text, palette),
       write(
         item.text,
-        left + SWATCH + 10 + name,
+        left + swatch + 5 + name,
         y + 13,
         palette.secondaryText,
         palette
@@ -384,6 +385,9 @@ function swatchSvg(
   palette: Palette
 ): Svg[] {
   const place = { x, y, width: SWATCH, height: SWATCH };
+  if (item.kind === 'unmarked') {
+    return [];
+  }
   if (item.kind === 'seceded') {
     const ink = new SvgInk(() => 0);
     const box = { left: x, right: x + SWATCH, y, height: SWATCH };

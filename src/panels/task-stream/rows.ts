@@ -361,13 +361,15 @@ export type LegendItem =
         | 'serialize'
         | 'failed'
         | 'compute'
-        | 'seceded';
+        | 'seceded'
+        /** Its boxes have no look of their own. */
+        | 'unmarked';
       readonly name: string;
       readonly text: string;
       readonly title: string;
     };
 
-/** Functions by time, then the kinds that occurred. */
+/** Functions by time, then the kinds that occurred, and how runs ended that gave no result. */
 export function legendItems(
   result: TaskStreamResult,
   colourBy: 'function' | 'kind',
@@ -448,6 +450,33 @@ export function legendItems(
         title: tasksText(result.kinds[name], trans)
       });
     }
+  }
+  const { cancelled = 0, missing = 0 } = result.kinds;
+  if (cancelled > 0) {
+    items.push({
+      kind: 'unmarked',
+      name: legendWord('cancelled', trans),
+      text: formatCount(cancelled),
+      title: trans._n(
+        '%2\u00a0task whose result nobody wanted any more when it came. Its box looks like any other; the card says so.',
+        '%2\u00a0tasks whose results nobody wanted any more when they came. Their boxes look like any others; the cards say so.',
+        cancelled,
+        formatCount(cancelled)
+      )
+    });
+  }
+  if (missing > 0) {
+    items.push({
+      kind: 'unmarked',
+      name: legendWord('missing', trans),
+      text: formatCount(missing),
+      title: trans._n(
+        '%2\u00a0run that was given back: its task ran again. Its box looks like any other; the card says so.',
+        '%2\u00a0runs that were given back: their tasks ran again. Their boxes look like any others; the cards say so.',
+        missing,
+        formatCount(missing)
+      )
+    });
   }
   return items;
 }
@@ -945,6 +974,9 @@ export function summaryText(
   }
   if (kinds.lost > 0) {
     sentences.push(trans.__('%1 lost.', formatCount(kinds.lost)));
+  }
+  if ((kinds.cancelled ?? 0) > 0) {
+    sentences.push(trans.__('%1 cancelled.', formatCount(kinds.cancelled!)));
   }
   const leftOut = leftOutText(result, hasRange, trans);
   if (leftOut !== '') {

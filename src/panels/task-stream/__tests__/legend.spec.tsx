@@ -81,3 +81,36 @@ it('draws the lines of a swatch within it', () => {
   expect(places(1)).toEqual(['0 2px']);
   expect(places(2).at(-1)).toBe('0 2px, 0 6px');
 });
+
+it('has no swatch for what looks like any other box', () => {
+  const model = new TaskStreamModel();
+  const result = ask(drawnStore(firstLook(4)), 'task-stream', { ended: true });
+  model.setResult({
+    ...result,
+    kinds: { ...result.kinds, failed: 1, cancelled: 3, missing: 1 }
+  });
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  flushSync(() =>
+    root.render(
+      <Legend
+        model={model}
+        selection={new SelectionModel()}
+        trans={nullTranslator.load('spanwise')}
+      />
+    )
+  );
+  const shown = ['failed', 'cancelled', 'missing'].map(name => {
+    const item = [...host.querySelectorAll('li')].find(
+      each => each.querySelector('.sw-legend-name')?.textContent === name
+    )!;
+    const figure = item.querySelector('.sw-legend-figure')!.textContent;
+    return [name, figure, item.querySelector('.sw-swatch') !== null];
+  });
+  flushSync(() => root.unmount());
+  expect(shown).toEqual([
+    ['failed', '1', true],
+    ['cancelled', '3', false],
+    ['missing', '1', false]
+  ]);
+});

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { ask } from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
-import { BoxKind, membersOf, PartKind } from '../../../records/enumerations';
+import {
+  BoxKind,
+  membersOf,
+  PartKind,
+  RunStatus
+} from '../../../records/enumerations';
 import { idOf } from '../../../testing/ids';
 import {
   drawnStore,
@@ -262,6 +267,21 @@ describe('rows of the task stream', () => {
     expect(text([{ ...task, laneIndex: idOf(0), started: 10 }])).toMatch(
       /busy 25 %/
     );
+  });
+
+  it('names each way in which a run that is drawn ended, but well', () => {
+    const words = membersOf(RunStatus).map(([word]) => word);
+    // (no run is told with the last one)
+    for (const word of words.filter(
+      each => each !== 'ok' && each !== 'rescheduled'
+    )) {
+      const status = words.indexOf(word);
+      const log = drawRuns('0/0 aabb', { tasks: { b: { status } } });
+      for (const by of ['function', 'kind'] as const) {
+        const named = legendItems(ask(log, 'task-stream'), by, english);
+        expect(named.map(({ name }) => name)).toContain(word);
+      }
+    }
   });
 
   it('lists functions by time, then the kinds that occurred', () => {
