@@ -35,6 +35,7 @@ function process(source, path) {
     format: 'cjs',
     target: 'node22',
     jsx: 'transform',
+    jsxFactory: 'createElement',
     sourcefile: path,
     sourcemap: 'external'
   });

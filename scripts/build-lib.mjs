@@ -25,6 +25,7 @@ await build({
   format: 'esm',
   target: 'es2022',
   jsx: 'transform',
+  jsxFactory: 'createElement',
   sourcemap: true,
   loader: { '.svg': 'copy' },
   logLevel: 'warning'

@@ -20,6 +20,7 @@ from spanwise.client.reason import Failure
 from spanwise.errors import ClusterError
 from spanwise.graph.private_dask import TaskRef
 from spanwise.shared.futures import HERE, find_adopter
+from spanwise.shown_text import shown_text
 from spanwise.wire.tracebacks import leave_tasks_frames
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Future(TaskRef):
 
     def __repr__(self) -> str:
         kind = f", type: {typename(self.type)}" if self.type else ""
-        return f"<Future: {self.status}{kind}, key: {self.key}>"
+        return f"<Future: {self.status}{kind}, key: {shown_text(str(self.key))}>"
 
     # References in graphs are printed as their keys.
     __str__ = __repr__

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from dask.utils import format_bytes, typename
 
 from spanwise.graph.key_text import KeyTexts
 from spanwise.observed.html import cluster_html
+from spanwise.shown_text import markup_text
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -45,4 +45,5 @@ def _unbroken(figure: str) -> str:
 def future_html(key: Any, status: str, kind: type | None) -> str:
     """The name of the task, its state, the type of its result if that is known, and its key."""
     facts = [f"status: {status}", *([f"type: {typename(kind)}"] if kind else []), f"key: {key}"]
-    return f"<strong>Future: {escape(KeyTexts().function(key))}</strong> {escape(', '.join(facts))}"
+    name = markup_text(KeyTexts().function(key))
+    return f"<strong>Future: {name}</strong> {markup_text(', '.join(facts))}"

@@ -22,6 +22,7 @@ from spanwise.client.queries import info_of_workers, scheduler_info
 from spanwise.client.session import Session
 from spanwise.client.worker_counts import Unit, count_of, range_of
 from spanwise.errors import ClusterError
+from spanwise.shown_text import shown_text
 
 
 class LocalCluster:
@@ -297,7 +298,7 @@ class LocalCluster:
         limits = [int(row["memoryLimit"]) for row in workers]
         memory = f", memory={format_bytes(sum(limits))}" if all(limits) else ""
         return (
-            f"{kind}({self.name}, {self.scheduler_address!r}, workers={len(workers)}, "
+            f"{kind}({shown_text(self.name)}, {self.scheduler_address!r}, workers={len(workers)}, "
             f"threads={threads}{memory})"
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import threading
 import uuid
-from html import escape
 from typing import Any
 
 from spanwise.diagnostics.counts import (
@@ -22,6 +21,7 @@ from spanwise.diagnostics.counts import (
 from spanwise.diagnostics.followed_tasks import FollowedTasks
 from spanwise.diagnostics.follower import Follower
 from spanwise.diagnostics.terminal import summary
+from spanwise.shown_text import markup_text
 
 # Theme's colours where there is a theme: JupyterLab's own, else those of a page without one.
 _TEXT = "var(--jp-ui-font-color1, currentColor)"
@@ -172,11 +172,11 @@ def _framed(head: str, body: str) -> str:
 
 def _line(colour: str, text: str) -> str:
     style = f"color: {colour}; overflow-wrap: anywhere; margin-top: 4px"
-    return f'<div style="{style}">{escape(text)}</div>'
+    return f'<div style="{style}">{markup_text(text)}</div>'
 
 
 def _row(group: Group) -> str:
-    name = escape(printable(group.name), quote=True)
+    name = markup_text(printable(group.name))
     return (
         f'<div style="text-align: right">{group.done:,} / {group.total:,}</div>'
         f'<div role="progressbar" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from html import escape
 
 from spanwise.processes.this_process import kernel_id
+from spanwise.shown_text import markup_text
 
 #: JupyterLab runs a command when an element with these attributes is clicked.
 COMMAND = "spanwise:open-layout"
@@ -21,34 +21,35 @@ def cluster_html(
         # The page may not have heard of the cluster yet when the button is clicked.
         kernel = kernel_id()
         known = {"cluster": cluster_id} | ({"kernel": kernel} if kernel else {})
-        arguments = escape(json.dumps(known), quote=True)
+        arguments = markup_text(json.dumps(known))
         button = (
             '<div style="margin-top: 6px">'
             '<button type="button" class="jp-mod-styled jp-mod-accept" '
             f'data-commandlinker-command="{COMMAND}" data-commandlinker-args="{arguments}">'
             "Open the panels</button></div>"
         )
-    said = f'<div style="margin-top: 4px">{escape(problem)}</div>' if problem else ""
+    told = " · ".join(map(markup_text, facts))
+    said = f'<div style="margin-top: 4px">{markup_text(problem)}</div>' if problem else ""
     return (
         '<div class="sw-Client" style="padding: 4px 0; line-height: 1.6">'
-        f"<div><strong>{escape(name)}</strong> "
-        f'<span style="color: var(--jp-ui-font-color2)">{escape(state)}</span></div>'
-        f'<div style="font-variant-numeric: tabular-nums">{" · ".join(facts)}</div>'
+        f"<div><strong>{markup_text(name)}</strong> "
+        f'<span style="color: var(--jp-ui-font-color2)">{markup_text(state)}</span></div>'
+        f'<div style="font-variant-numeric: tabular-nums">{told}</div>'
         f"{button}{said}</div>"
     )
 
 
 def table_html(heading: str, rows: Sequence[Sequence[str]], after: Sequence[str] = ()) -> str:
     """A table of texts, the first column to the left; what is not a name never breaks."""
-    lines = [f"<div>{escape(heading)}</div>"]
+    lines = [f"<div>{markup_text(heading)}</div>"]
     if rows:
         figure = '<td style="text-align: right; white-space: nowrap">'
         body = "".join(
-            f'<tr><td style="text-align: left; overflow-wrap: anywhere">{escape(name)}</td>'
-            + "".join(f"{figure}{escape(each)}</td>" for each in figures)
+            f'<tr><td style="text-align: left; overflow-wrap: anywhere">{markup_text(name)}</td>'
+            + "".join(f"{figure}{markup_text(each)}</td>" for each in figures)
             + "</tr>"
             for name, *figures in rows
         )
         lines.append(f"<table><tbody>{body}</tbody></table>")
-    lines += [f"<div>{escape(line)}</div>" for line in after]
+    lines += [f"<div>{markup_text(line)}</div>" for line in after]
     return "".join(lines)

@@ -20,6 +20,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from spanwise.shown_text import markup_text
+
 _SCRIPT = Path(__file__).parent.parent / "node" / "page.js"
 #: Of the frame in which a notebook shows a page.
 _FRAME_HEIGHT_PX = 640
@@ -97,7 +99,7 @@ class Page:
         # Base64 cannot end the element, whatever users' names and code hold.
         text = json.dumps(self.content, allow_nan=False, separators=(",", ":"))
         packed = base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
-        title = escape(str(self.content["title"]).encode("utf-8", "replace").decode("utf-8"))
+        title = markup_text(str(self.content["title"])).encode("utf-8", "replace").decode("utf-8")
         return _HTML.format(policy=policy, title=title, packed=packed, script=script)
 
     def save(self, filename: str | Path) -> None:
@@ -115,7 +117,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         return (
-            f'<iframe title="{escape(str(self.content["title"]))}" sandbox="allow-scripts" '
+            f'<iframe title="{markup_text(str(self.content["title"]))}" sandbox="allow-scripts" '
             f'style="width: 100%; height: {_FRAME_HEIGHT_PX}px; border: 0" '
             f'srcdoc="{escape(self.to_html())}"></iframe>'
         )

@@ -1,3 +1,5 @@
+import { shownText } from './shown-text';
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -6,7 +8,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;'
 };
 
-/** Text as text in HTML and XML, in elements and in quoted attributes. */
+/** Text as text in HTML and XML, in elements and in quoted attributes; nothing of it is hidden. */
 export function markupText(text: string): string {
-  return text.replace(/[&<>"']/g, character => ENTITIES[character]!);
+  return shownText(text).replace(/[&<>"']/g, character => ENTITIES[character]!);
 }

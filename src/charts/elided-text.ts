@@ -1,14 +1,17 @@
+import { shownText } from '../base/shown-text';
+
 /** What knows how wide a text is: a canvas's context, or what stands for one. */
 export type TextMeasure = {
   measureText(text: string): { readonly width: number };
 };
 
-/** `text` in the context's font, or as much of it as fits `room` with an ellipsis, or nothing below three letters. */
+/** `written`, nothing of it hidden, in the context's font, or as much of it as fits `room` with an ellipsis, or nothing below three letters. */
 export function elided(
   context: TextMeasure,
-  text: string,
+  written: string,
   room: number
 ): string {
+  const text = shownText(written);
   if (room <= 0) {
     return '';
   }

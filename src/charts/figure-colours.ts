@@ -1,10 +1,12 @@
-/** Puts the theme's colours in the place of roles; everything else of a figure stays as it is. */
+import { shownText } from '../base/shown-text';
+
+/** Puts the theme's colours in the place of roles; texts hide nothing; everything else of a figure stays as it is. */
 export function withColours<T>(
   value: T,
   colourOf: (role: string) => string
 ): T {
   if (typeof value === 'string') {
-    return (value.startsWith('--') ? colourOf(value) : value) as T;
+    return (value.startsWith('--') ? colourOf(value) : shownText(value)) as T;
   }
   if (Array.isArray(value)) {
     // Columns of numbers are passed on, not copied: they can be long.

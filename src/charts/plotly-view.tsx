@@ -4,6 +4,7 @@
  * need not pay for).
  */
 import * as React from 'react';
+import { createElement } from './shown-element';
 import type { Trans } from '../base/trans';
 import { loadPlotly } from './load-plotly';
 import type { Figure, IPlotlyApi, IPlotlyElement } from './plotly-api';

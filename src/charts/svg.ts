@@ -90,10 +90,5 @@ function written(value: string | number): string {
 
 /** XML has no place for some characters, not even as numbers: a picture with one of them would not open. */
 function escaped(text: string): string {
-  return markupText(
-    text.replace(
-      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff\ud800-\udfff]/gu,
-      '\ufffd'
-    )
-  );
+  return markupText(text.replace(/[\ufffe\uffff\ud800-\udfff]/gu, '\ufffd'));
 }

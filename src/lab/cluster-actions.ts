@@ -16,6 +16,7 @@ import {
 } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { type ISignal, Signal } from '@lumino/signaling';
+import { shownText } from '../base/shown-text';
 import { pathEnds } from '../base/path-ends';
 import { fileName } from '../feed/selection';
 import { openMenu } from '../panels/panel-menu';
@@ -112,7 +113,7 @@ export class ClusterActions {
     const complaint = trans.__('%1 was not scaled', cluster.name);
     return this._once('scale', cluster, complaint, async send => {
       const { value } = await InputDialog.getNumber({
-        title: trans.__('Scale %1', cluster.name),
+        title: shownText(trans.__('Scale %1', cluster.name)),
         label: trans.__('Number of workers:'),
         value: workersOf(cluster),
         okLabel: trans.__('Scale')
@@ -203,9 +204,10 @@ export class ClusterActions {
       try {
         const {
           cluster,
-          name: called,
+          name: ofCluster,
           isNew
         } = await send(() => controls.start(name, this._options.notebook()));
+        const called = shownText(ofCluster);
         Notification.update({
           id,
           type: 'success',
@@ -368,8 +370,8 @@ async function asked(
   trans: TranslationBundle
 ): Promise<boolean> {
   const { button } = await showDialog({
-    title,
-    body,
+    title: shownText(title),
+    body: shownText(body),
     buttons: [
       Dialog.cancelButton({ label: trans.__('Cancel') }),
       Dialog.warnButton({ label: act })

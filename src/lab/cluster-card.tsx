@@ -10,6 +10,7 @@ import {
   stopIcon
 } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import type { LinkStatus } from '../feed/feed-types';
 import { formatBytes, formatClock, formatPart } from '../panels/format';
 import { pinIcon } from '../panels/icons';

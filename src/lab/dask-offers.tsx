@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { launchIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import { ToolButton } from '../panels/toolbar';
 import type { KernelClusters } from './kernel-clusters';
 import type { KernelCluster } from './kernel-snippet';

@@ -1,6 +1,7 @@
 /** The panels to choose from, each with the question it answers. Press and drag one to where it should dock, or open it. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import { gripIcon } from '../panels/icons';
 import type { PanelName } from '../panels/panel-context';
 import type { PanelDescription } from '../panels/panel';

@@ -18,6 +18,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import { shownText } from '../base/shown-text';
 import type { ClusterTarget } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
 import type { SpanwisePanel } from '../panels/panel';
@@ -261,7 +262,7 @@ function orSaidWhyNot(find: () => ClusterTarget): ClusterTarget | null {
     return find();
   } catch (error) {
     Notification.warning(
-      error instanceof Error ? error.message : String(error),
+      shownText(error instanceof Error ? error.message : String(error)),
       // Without it JupyterLab lists the notification and does not show it.
       { autoClose: 8000 }
     );

@@ -1,6 +1,7 @@
 /** A section of the sidebar: a heading that is a button, and what it shows or hides. */
 import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 
 export function Section(props: {
   /** The heading, and its button's name. */

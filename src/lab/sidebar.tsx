@@ -5,6 +5,7 @@ import type { Message } from '@lumino/messaging';
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import { linkState } from '../panels/panel-states';
 import { taskStreamIcon } from '../panels/icons';
 import type { PanelName } from '../panels/panel-context';

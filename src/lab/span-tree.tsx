@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { caretDownEmptyIcon, notebookIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import type { SelectionModel, SpanMatch } from '../feed/selection';
 import { formatCount, formatDuration, formatShare } from '../panels/format';
 import { Swatch } from '../panels/mark';

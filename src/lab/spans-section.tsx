@@ -1,6 +1,7 @@
 /** Search, filter and tree of the spans of the cluster in front. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import { ChipRow } from '../panels/chip-row';
 import { formatCount, formatDuration, formatShare } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';

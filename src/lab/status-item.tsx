@@ -2,7 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { type ISignal, Signal } from '@lumino/signaling';
-import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import { formatBytes, formatCount } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
 import type { ClusterInfo } from '../wire/panel-link';

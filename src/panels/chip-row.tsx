@@ -3,7 +3,7 @@
  * there when nothing is filtered.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import type { Trans } from '../base/trans';
 import type { Condition } from '../feed/selection';
 import type { Snapshot } from '../wire/panel-link';

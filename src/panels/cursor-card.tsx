@@ -1,5 +1,6 @@
 /** What the lines of a chart say where the pointer is, as a card. It never covers a low chart; in a high one it stands beside the pointer. */
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import type { Box } from './card-place';
 import { FloatingCard } from './floating-card';
 

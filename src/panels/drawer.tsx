@@ -1,7 +1,8 @@
 /** What is selected, whole, below or beside a chart. Its buttons do not scroll with its facts; Escape closes it from anywhere in it. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { closeIcon } from '@jupyterlab/ui-components';
-import * as React from 'react';
+import type * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import { ToolButton } from './toolbar';
 
 export function Drawer(props: {

@@ -3,6 +3,7 @@
  * browser's top layer: panels clip what they contain, also what is placed in the window.
  */
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import { type Box, cardPlace } from './card-place';
 
 export function FloatingCard(props: {

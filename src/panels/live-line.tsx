@@ -1,5 +1,6 @@
 /** A line for screen readers alone: polite, and at most one message in five seconds, however often the figures change. */
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 
 const PAUSE_MS = 5000;
 

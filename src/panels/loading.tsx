@@ -1,5 +1,6 @@
 /** Says that something is on its way, once it has taken longer than most answers do; before that it would only flicker. */
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 
 const PATIENCE_MS = 400;
 

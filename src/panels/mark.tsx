@@ -2,7 +2,8 @@
  * What stands for a colour in HTML: a kind of time, a function's slot, a user's label or a cause of being idle, each with its pattern. The classes are
  * those of style/patterns.css; canvases draw the same from src/charts.
  */
-import * as React from 'react';
+import type * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import {
   IDLE_PATTERNS,
   type IdleCause,

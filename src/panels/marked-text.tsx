@@ -1,4 +1,5 @@
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 
 /** A translated sentence with pieces of it set apart, wherever the translation puts them. */
 export function MarkedText(props: {

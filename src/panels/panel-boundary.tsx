@@ -2,6 +2,7 @@
 import { Clipboard } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import { warningIcon } from './icons';
 import { StateView } from './state-view';
 

@@ -1,6 +1,7 @@
 /** A menu at a toolbar button. It lives while it is open; its commands are its own. */
 import { MenuSvg } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
+import { shownText } from '../base/shown-text';
 
 export type MenuItem = {
   readonly label: string;
@@ -26,8 +27,8 @@ export function openMenu(
     }
     const command = `item-${index}`;
     commands.addCommand(command, {
-      label: item.label,
-      caption: item.disabledBecause ?? '',
+      label: shownText(item.label),
+      caption: shownText(item.disabledBecause ?? ''),
       describedBy: { args: { type: 'object', properties: {} } },
       isEnabled: () => item.disabledBecause === undefined,
       isToggleable: item.isToggled !== undefined,

@@ -5,6 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { filterIcon, type LabIcon, stopIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import type { ClusterRef, ClusterTarget } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
 import { type Condition, conditionsOf, termWords } from '../feed/selection';

@@ -20,6 +20,8 @@ import type { JSONObject } from '@lumino/coreutils';
 import type { Message } from '@lumino/messaging';
 import { type ISignal, Signal } from '@lumino/signaling';
 import * as React from 'react';
+import { shownText } from '../base/shown-text';
+import { createElement } from '../charts/shown-element';
 import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
 import type { IWatch } from '../feed/feed-types';
 import { conditionsOf, type SelectionModel } from '../feed/selection';
@@ -718,7 +720,8 @@ export abstract class SpanwisePanel<
 
   /** The title has the names of clusters; called when one has another name, or is another. */
   protected retitle(): void {
-    const name = this.clusterName;
+    const name =
+      this.clusterName === undefined ? undefined : shownText(this.clusterName);
     const cluster = this.context.cluster.current;
     const title = this.face.title(this.trans);
     this.title.label =

@@ -1,6 +1,6 @@
 /** Beside the title of what is looked at closely: the way back to all. The caller shows it while there is one. */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 
 export function ShowAll(props: {
   readonly trans: TranslationBundle;

@@ -4,6 +4,7 @@
  */
 import { caretDownEmptyIcon, type LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import type { Trans } from '../base/trans';
 import { warningIcon } from './icons';
 import { useIsCut } from './use-is-cut';

@@ -1,6 +1,7 @@
 /** The strips above a panel's figures. Counts the seconds while the link is down; otherwise it changes only with its inputs. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import type { ClusterRef } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
 import { strips } from './panel-states';

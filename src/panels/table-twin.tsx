@@ -3,6 +3,7 @@
  * pointer is over the rows their order does not change under it.
  */
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 import type { TableCell, TableData } from './format';
 
 type TableTwinProps = {

@@ -7,6 +7,7 @@ import {
   searchIcon
 } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { createElement } from '../charts/shown-element';
 
 type ToolButtonProps = {
   /** The accessible name, and the tooltip of a button that shows only its icon. */

@@ -1,4 +1,5 @@
 /** Figures over time as curves: the values at the pointer in words, and all points as a table. */
+import { shownText } from '../../base/shown-text';
 import { axisTicks } from '../../panels/task-stream/figure';
 import { formatInstant } from '../../panels/format';
 import type { CurvesSection } from '../content';
@@ -73,7 +74,9 @@ function chartElement(section: CurvesSection, chart: Chart): HTMLElement {
   svg.setAttribute('role', 'img');
   svg.setAttribute(
     'aria-label',
-    `${chart.title}, at most ${valueText(chart, top)}; a table of it is below`
+    shownText(
+      `${chart.title}, at most ${valueText(chart, top)}; a table of it is below`
+    )
   );
   const ticks = axisTicks({ from: 0, to: seconds }, USUAL_PX);
   for (const { x } of ticks) {
@@ -94,7 +97,7 @@ function chartElement(section: CurvesSection, chart: Chart): HTMLElement {
   svg.addEventListener('pointermove', event => {
     const box = svg.getBoundingClientRect();
     const share = (event.clientX - box.left) / Math.max(1, box.width);
-    said.textContent = wordsAt(section, chart, share * seconds);
+    said.textContent = shownText(wordsAt(section, chart, share * seconds));
   });
   svg.addEventListener('pointerleave', () => {
     said.textContent = POINT;

@@ -1,4 +1,6 @@
-/** Elements with text: nothing of a page's content is ever read as HTML. */
+import { shownText } from '../../base/shown-text';
+
+/** Elements with text: nothing of a page's content is ever read as HTML, and nothing of it is hidden. */
 type Attributes = Readonly<Record<string, string | number | undefined>>;
 type Child = Node | string;
 
@@ -11,9 +13,13 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== undefined) {
-      made.setAttribute(key, String(value));
+      made.setAttribute(key, shownText(String(value)));
     }
   }
-  made.append(...children);
+  made.append(
+    ...children.map(child =>
+      typeof child === 'string' ? shownText(child) : child
+    )
+  );
   return made;
 }

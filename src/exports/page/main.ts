@@ -2,6 +2,7 @@
  * Runs in the browser, inside an HTML file of `spanwise/observed/page_file.py`: unpacks what the file holds and shows it. Nothing is loaded; the
  * file's content policy forbids every connection.
  */
+import { shownText } from '../../base/shown-text';
 import { assertUnreachable } from '../../base/assert';
 import type { PageContent, TableSection, TextSection } from '../content';
 import { curvesElement } from './curves-section';
@@ -64,8 +65,9 @@ function sectionElement(section: Section, index: number): HTMLElement {
 
 function fail(error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
-  document.getElementById('problem')!.textContent =
-    `The page could not be shown: ${message}`;
+  document.getElementById('problem')!.textContent = shownText(
+    `The page could not be shown: ${message}`
+  );
 }
 
 async function main(): Promise<void> {

@@ -1,4 +1,5 @@
 /** A profile: the panel's icicle as elements, the frame that the pointer or the arrow keys are at in words, and all frames as a table. */
+import { shownText } from '../../base/shown-text';
 import type { ProfileSection } from '../content';
 import { english } from '../english';
 import {
@@ -111,7 +112,7 @@ class ProfileView {
     const { shapes, rows } = icicle(this._tree, this._focus, width);
     const height = rowHeight(rows, TALL_PX);
     const found = search(this._tree, this._search.value, english);
-    this._found.textContent = found?.text ?? '';
+    this._found.textContent = shownText(found?.text ?? '');
     this._chart.style.height = `${rows * height}px`;
     this._chart.replaceChildren(
       ...shapes.map(shape => {

@@ -1,4 +1,5 @@
 /** Runs of tasks as boxes on lanes: the box that the pointer is at in words, a drag to look closer, and all boxes as a table. */
+import { shownText } from '../../base/shown-text';
 import {
   boxFill,
   markFailed,
@@ -116,7 +117,8 @@ class LanesView {
     });
     canvas.addEventListener('pointermove', event => {
       const box = this._boxAt(event.offsetX, event.offsetY);
-      this._said.textContent = box === null ? POINT : this._wordsOf(box);
+      this._said.textContent =
+        box === null ? POINT : shownText(this._wordsOf(box));
     });
     canvas.addEventListener('pointerleave', () => {
       this._said.textContent = POINT;
@@ -343,7 +345,7 @@ class LanesView {
   }
 
   private _laneText(lane: number): string {
-    return threadText(this._section.lanes[lane]!, english);
+    return shownText(threadText(this._section.lanes[lane]!, english));
   }
 
   private _left(): HTMLElement[] {

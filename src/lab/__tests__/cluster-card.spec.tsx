@@ -1,7 +1,8 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
+import type * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
+import { createElement } from '../../charts/shown-element';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import { bracketing } from '../../testing/translators';
 import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';

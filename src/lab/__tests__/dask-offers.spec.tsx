@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { act } from 'react';
 import { createRoot } from 'react-dom/client';
-import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import { offersOf } from '../cluster-offers';
 import { DaskOffers } from '../dask-offers';
 import { type AskKernel, KernelClusters } from '../kernel-clusters';

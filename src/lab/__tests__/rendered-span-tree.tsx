@@ -1,8 +1,8 @@
 /** The tree of spans as the sidebar shows it. */
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
+import { createElement } from '../../charts/shown-element';
 import { SelectionModel } from '../../feed/selection';
 import type { SpansResult } from '../../wire/panel-link';
 import { SpanTree } from '../span-tree';

@@ -1,8 +1,8 @@
 /** What ran more than once in the sidebar's tree: one row, and its passes in it. */
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
+import { createElement } from '../../charts/shown-element';
 import { SelectionModel } from '../../feed/selection';
 import { formatClock } from '../../panels/format';
 import type { SpanRow, SpansResult } from '../../wire/panel-link';

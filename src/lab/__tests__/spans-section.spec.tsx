@@ -1,8 +1,8 @@
 /** What stands below the tree. */
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
+import { createElement } from '../../charts/shown-element';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import type { SpanRow, SpansResult, TimeRange } from '../../wire/panel-link';
 import { SidebarModel } from '../sidebar-model';

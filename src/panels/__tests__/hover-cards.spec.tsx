@@ -1,9 +1,9 @@
 /** Cards of rows, frames and charts stand in the window, since panels cut off what lies outside of them, and go with what they are about. */
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
-import * as React from 'react';
 import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
+import { createElement } from '../../charts/shown-element';
 import { readPalette } from '../../charts/theme';
 import { SelectionModel } from '../../feed/selection';
 import { ask } from '../../observer/__tests__/ask';

@@ -1,8 +1,8 @@
 /** How a worker that begins no task is shown, from the observer's account of it to the strip above every panel. */
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
+import { createElement } from '../../charts/shown-element';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { FakeFeed } from '../../feed/__tests__/fake-feed';
 import { encodeBlock } from '../../records/block';

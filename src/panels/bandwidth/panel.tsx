@@ -1,6 +1,7 @@
 /** Bandwidth as a panel: speed or bytes, of each pair of workers and each type. */
 import type { JSONObject } from '@lumino/coreutils';
-import * as React from 'react';
+import type * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { TransfersResult } from '../../wire/panel-link';
 import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';

@@ -1,6 +1,7 @@
 /** Who fetched how much of whom, and how fast: the square of pairs, and the types of what was fetched. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { TransfersResult } from '../../wire/panel-link';
 import { Loading } from '../loading';

@@ -5,6 +5,7 @@
 import { filterIcon } from '@jupyterlab/ui-components';
 import type { JSONObject, JSONValue } from '@lumino/coreutils';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { conditionsOf, type SelectionModel } from '../../feed/selection';
 import type {

@@ -1,6 +1,7 @@
 /** Two runs as a headline, a table of figures, and bars of what took less or more. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import { Loading } from '../loading';
 import {
   areSame,

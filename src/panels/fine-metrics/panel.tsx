@@ -1,6 +1,7 @@
 /** Fine Performance Metrics as a panel: its unit, how many functions, in which order, paused or not. */
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import { pauseIcon, resumeIcon } from '../icons';
 import type { TableData } from '../format';

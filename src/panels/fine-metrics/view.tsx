@@ -1,6 +1,7 @@
 /** Fine Performance Metrics: where the thread time went, as bars and lists. All of it is HTML, so that it reflows from one column to two by its own width. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import type { Box } from '../card-place';

@@ -1,4 +1,5 @@
 /** Memory Sampler as a panel: measure, alignment, whose memory, which runs. */
+import { createElement } from '../../charts/shown-element';
 import {
   MEMORY_MEASURES,
   type MemoryMeasure

@@ -1,6 +1,7 @@
 /** Memory over time: the lines, what they are made of, and the runs as a table. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { MemoryResult } from '../../wire/panel-link';
 import { CursorCard, useCursor } from '../cursor-card';

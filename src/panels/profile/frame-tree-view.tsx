@@ -1,5 +1,6 @@
 /** The table twin: the frames as a tree grid, opened and closed with arrows; the heaviest path is open at first. */
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { Trans } from '../../base/trans';
 import {
   frameColumns,

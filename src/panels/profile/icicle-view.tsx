@@ -1,6 +1,8 @@
 /** The icicle: a canvas of frames that a pointer or the arrow keys walk through. The focused frame is described in words beside it. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { shownText } from '../../base/shown-text';
+import { createElement } from '../../charts/shown-element';
 import {
   frameFill,
   functionColour,
@@ -275,15 +277,15 @@ function paint(
     }
     context.globalAlpha = 1;
     if (width >= LABEL_FROM) {
-      const place = placeOf(tree, node, trans);
-      const long = labelOf(tree, node, trans);
+      const place = shownText(placeOf(tree, node, trans));
+      const long = shownText(labelOf(tree, node, trans));
       const withPlace =
         place === '' ? long : long.replace(/ ([^ ]*)$/, ` (${place}) $1`);
       const room = width - 10;
       const fits = (candidate: string) =>
         context.measureText(candidate).width <= room;
       // Most first: with its place, with its share, the name alone, some of the name.
-      const name = tree.result.nodes.name[node] ?? '';
+      const name = shownText(tree.result.nodes.name[node] ?? '');
       const text =
         [withPlace, long, name].find(fits) ?? elided(context, name, room);
       context.fillStyle = textOn(fill);

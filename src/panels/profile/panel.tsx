@@ -1,6 +1,7 @@
 /** Profile as a panel: grouping, order, search, zoom. */
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { ProfileResult, Snapshot } from '../../wire/panel-link';
 import { pauseIcon, resumeIcon } from '../icons';
 import type { TableData } from '../format';

@@ -1,6 +1,7 @@
 /** The profile: icicle, legend, activity line, and the facts of the selected frame beside or below them. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
 import type { TimeRange } from '../../wire/panel-link';
 import { Drawer } from '../drawer';

@@ -1,6 +1,7 @@
 /** System as a panel: what processes take, or all that is on their hosts. */
 import type { JSONObject } from '@lumino/coreutils';
-import * as React from 'react';
+import type * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { SystemResult } from '../../wire/panel-link';
 import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';

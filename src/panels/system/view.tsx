@@ -1,6 +1,7 @@
 /** A chart per figure, one below the other with the same time axis, and one legend for all. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import { PlotlyView } from '../../charts/plotly-view';
 import type { SystemResult } from '../../wire/panel-link';
 import { CursorCard, useCursor } from '../cursor-card';

@@ -1,4 +1,4 @@
-import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { ErrorHead } from './error-head';
 
 /** What went wrong, and below it where. */

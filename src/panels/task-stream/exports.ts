@@ -1,6 +1,7 @@
 /** What *Export* of the Task Stream offers beside the legend: pictures of what is shown, a trace and a table of the selection's tasks. */
 import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { shownText } from '../../base/shown-text';
 import type { ClusterInfo } from '../../wire/panel-link';
 import { conditionsOf } from '../../feed/selection';
 import { conditionText } from '../chip-row';
@@ -106,7 +107,7 @@ async function told(
       return;
     }
     const said = error instanceof Error ? error.message : String(error);
-    Notification.error(trans.__('Nothing was exported: %1', said), {
+    Notification.error(shownText(trans.__('Nothing was exported: %1', said)), {
       autoClose: 10_000
     });
   }

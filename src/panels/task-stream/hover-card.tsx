@@ -1,5 +1,6 @@
 /** The card beside the pointer, never over the lane: what the box is, where, when, how long, and what can be done. Text is text: keys and errors are the user's. */
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { Trans } from '../../base/trans';
 import { FloatingCard } from '../floating-card';
 import { errorHead } from './error-head';

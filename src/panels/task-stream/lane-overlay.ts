@@ -3,6 +3,7 @@
  * it: running tasks, names in boxes wide enough, ✕ in failed ones, the outline
  * of the selected task, the chosen range, the line of now.
  */
+import { shownText } from '../../base/shown-text';
 import { BoxKind } from '../../records/enumerations';
 import type { IInk } from '../../charts/ink';
 import {
@@ -113,7 +114,7 @@ export class LaneOverlay {
     const fill = colourOf(scene, BoxKind.Seceded, name);
     const font = `${11 * ratio}px ${palette.uiFont}`;
     context.font = font;
-    const width = this._textWidth(context, font, name) + 6 * ratio;
+    const width = this._textWidth(context, font, shownText(name)) + 6 * ratio;
     const x = Math.max(box.left, 0) + 2 * ratio;
     const height = 14 * ratio;
     if (x + width + 3 * ratio > box.right || box.height < height) {
@@ -233,7 +234,7 @@ export class LaneOverlay {
   private _drawLabel(
     context: IInk,
     scene: LaneScene,
-    text: string,
+    name: string,
     fill: string,
     left: number,
     right: number,
@@ -248,6 +249,7 @@ export class LaneOverlay {
     }
     const font = `${11 * ratio}px ${scene.palette.uiFont}`;
     context.font = font;
+    const text = shownText(name);
     if (this._textWidth(context, font, text) > room) {
       return;
     }

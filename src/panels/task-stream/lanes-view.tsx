@@ -6,6 +6,8 @@
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { shownText } from '../../base/shown-text';
+import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
 import { formatDuration, formatExactCount } from '../format';
 import { FloatingCard } from '../floating-card';
@@ -150,8 +152,9 @@ export function LanesView(props: LanesViewProps): JSX.Element {
               currentTarget.clientWidth
             );
             const level = Math.floor(nativeEvent.offsetY / BAND_HEIGHT);
-            currentTarget.title =
-              bandAt(shapes, nativeEvent.offsetX, level)?.text ?? '';
+            currentTarget.title = shownText(
+              bandAt(shapes, nativeEvent.offsetX, level)?.text ?? ''
+            );
           }}
         />
       </div>

@@ -1,6 +1,7 @@
 /** What the colours mean, with the time of each. A click selects the function, Alt-click leaves it out, as everywhere. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
 import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';

@@ -1,6 +1,7 @@
 /** What stands over lanes in which nothing is in view. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import { formatTimeRange } from '../format';
 import { Loading } from '../loading';
 import type { LanesDrawing, Painted } from './lanes-drawing';

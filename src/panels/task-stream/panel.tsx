@@ -4,6 +4,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
 import { Debouncer } from '@lumino/polling';
 import * as React from 'react';
+import { shownText } from '../../base/shown-text';
+import { createElement } from '../../charts/shown-element';
 import type {
   RunDetail,
   Snapshot,
@@ -433,7 +435,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       return await askTasks(this.context, question);
     } catch (error) {
       Notification.error(
-        error instanceof Error ? error.message : String(error),
+        shownText(error instanceof Error ? error.message : String(error)),
         {
           autoClose: 5000
         }

@@ -3,6 +3,7 @@ import { Clipboard } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { copyIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { RunDetail } from '../../wire/panel-link';
 import { Drawer } from '../drawer';
 import { useFocusThatStays } from '../focus-that-stays';

@@ -1,5 +1,6 @@
 /** The table twin: the tasks behind the boxes, 500 at a time, sorted by the observer. A click selects as in the chart. */
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import type { Trans } from '../../base/trans';
 import type { TasksResult } from '../../wire/panel-link';
 import { formatCount, type TableData } from '../format';

@@ -1,6 +1,7 @@
 /** The strip of the whole run, and the window on it that is the view: a slider to move, by pointer and by keys. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { createElement } from '../../charts/shown-element';
 import { contextOf } from '../../charts/sized-canvas';
 import { formatDuration, formatTimeRange } from '../format';
 import type { ITheme } from '../panel-context';

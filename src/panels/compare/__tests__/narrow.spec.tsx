@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
+import { createElement } from '../../../charts/shown-element';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawRuns } from '../../../testing/run-from-text';
 import { METRICS_PARAMS } from '../model';

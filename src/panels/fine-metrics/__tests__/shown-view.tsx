@@ -1,8 +1,8 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
 
+import { createElement } from '../../../charts/shown-element';
 import { SelectionModel } from '../../../feed/selection';
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import { FineMetricsView } from '../view';

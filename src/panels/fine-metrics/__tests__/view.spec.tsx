@@ -42,6 +42,18 @@ describe('Fine Performance Metrics', () => {
     expect(texts('Data moved')).toContain('send: network, 6.61 s');
   });
 
+  it('writes out what is hidden in a name, and filters by the name as it is', () => {
+    const name = 'load\u202egnp.exe';
+    const byFunction = whole.byFunction.map((row, index) =>
+      index === 0 ? { ...row, function: name } : row
+    );
+    view.show({ ...whole, byFunction });
+    expect(view.host.outerHTML).not.toContain('\u202e');
+    expect(texts('By function')[0]).toMatch(/^load\\u202egnp\.exe, /);
+    list('By function').querySelector('button')!.click();
+    expect(view.selection.filter.functions).toEqual([name]);
+  });
+
   it('names causes of idleness that a run without a cluster can have', () => {
     const idle = [...whole.idle, { cause: 'stopped', seconds: 1 }];
     const local: FineMetricsResult = { ...whole, idle };

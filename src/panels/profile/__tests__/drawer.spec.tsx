@@ -1,9 +1,9 @@
 /** The drawer of a frame in a panel that has no room for all of it. */
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
+import { createElement } from '../../../charts/shown-element';
 import { readPalette } from '../../../charts/theme';
 import { SelectionModel } from '../../../feed/selection';
 import { ask } from '../../../observer/__tests__/ask';

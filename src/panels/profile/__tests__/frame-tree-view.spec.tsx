@@ -1,5 +1,5 @@
+import { createElement } from '../../../charts/shown-element';
 import { english } from '../../../testing/translators';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
 

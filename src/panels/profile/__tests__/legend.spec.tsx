@@ -1,6 +1,6 @@
+import { createElement } from '../../../charts/shown-element';
 import { bracketing } from '../../../testing/translators';
 import { Signal } from '@lumino/signaling';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { readPalette } from '../../../charts/theme';

@@ -1,8 +1,8 @@
 /** The card of a task in a low panel, where it lay over the task that it is about. */
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
+import { createElement } from '../../../charts/shown-element';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { drawRuns } from '../../../testing/run-from-text';
 import type { RunDetail } from '../../../wire/panel-link';

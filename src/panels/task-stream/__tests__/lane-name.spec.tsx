@@ -1,5 +1,5 @@
 import { renderToStaticMarkup } from 'react-dom/server';
-import * as React from 'react';
+import { createElement } from '../../../charts/shown-element';
 import { LaneName } from '../lanes-view';
 
 it('is one text in what may be cut, and has all of it in its title', () => {

@@ -1,7 +1,7 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
+import { createElement } from '../../../charts/shown-element';
 import { LeftOutWord } from '../lanes-view';
 
 class ResizeObserverStub {

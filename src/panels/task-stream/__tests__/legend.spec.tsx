@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
+import { createElement } from '../../../charts/shown-element';
 import { SelectionModel } from '../../../feed/selection';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';

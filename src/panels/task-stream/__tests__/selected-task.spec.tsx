@@ -1,9 +1,9 @@
 /** The drawer of a task in a panel that has no room for all of it. */
 import { Clipboard } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { act } from 'react';
 import { createRoot } from 'react-dom/client';
+import { createElement } from '../../../charts/shown-element';
 import { ClusterRef } from '../../../feed/cluster-ref';
 import { clusterInfo, FakeFeed } from '../../../feed/__tests__/fake-feed';
 import { SelectionModel } from '../../../feed/selection';

@@ -1,8 +1,8 @@
 /** The table twin in panels of several widths. */
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { act } from 'react';
 import { createRoot } from 'react-dom/client';
+import { createElement } from '../../../charts/shown-element';
 import { ClusterRef } from '../../../feed/cluster-ref';
 import { clusterInfo, FakeFeed } from '../../../feed/__tests__/fake-feed';
 import { SelectionModel } from '../../../feed/selection';

@@ -1,6 +1,6 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
+import { createElement } from '../../../charts/shown-element';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
