@@ -1,5 +1,6 @@
 import type { LabelStyle } from './colours';
 import { type Line, stepLines, thinned } from './lines';
+import { groupOf } from './legend';
 import { plotlyText } from './plotly-text';
 import type { CachePlot } from './plots';
 import type { Trace } from './plotly-figure';
@@ -30,8 +31,9 @@ export function cacheTraces(
       type: 'scatter',
       mode: 'lines',
       name,
-      legendgroup:
-        style === null || style.rank === null ? 'others' : style.label,
+      legendgroup: groupOf(
+        style === null || style.rank === null ? null : style.label
+      ),
       showlegend: false,
       ...axes,
       ...thinned(line, view.from, view.to, view.widthPixels),

@@ -25,6 +25,11 @@ export function legendBeside(
   };
 }
 
+/** What a click on an entry hides or shows together; null: what has no entry of its own. A label may be `others`, too. */
+export function groupOf(label: string | null): string {
+  return label === null ? 'others' : `label ${label}`;
+}
+
 /** Entries without data of their own: a click on one hides its label in every plot. */
 export function legendEntries(
   styles: ReadonlyMap<string, LabelStyle>,
@@ -48,11 +53,11 @@ export function legendEntries(
     hoverinfo: 'skip'
   });
   const entries = ranked.map(({ label, colour }) =>
-    entry(plotlyText(label, LEGEND_LETTERS), label, colour)
+    entry(plotlyText(label, LEGEND_LETTERS), groupOf(label), colour)
   );
   if (ranked.length < styles.size) {
     const others = styles.size - ranked.length;
-    entries.push(entry(`${others} others`, 'others', theme.grid));
+    entries.push(entry(`${others} others`, groupOf(null), theme.grid));
   }
   return entries;
 }

@@ -2,6 +2,7 @@ import { parseColour, textColourOn } from '../../base/colour-arithmetic';
 import { functionOfLabel } from '../graph/label';
 import { formatDuration } from '../diagnostics/format-duration';
 import type { LabelStyle } from './colours';
+import { groupOf } from './legend';
 import { plotlyText } from './plotly-text';
 import type { TaskPlot } from './plots';
 import { taskRects, type TaskRect } from './task-rects';
@@ -57,7 +58,9 @@ export function taskTraces(
       type: 'bar',
       orientation: 'h',
       ...axes,
-      legendgroup: rank === null ? 'others' : styleOf[rects[0]!.label]!.label,
+      legendgroup: groupOf(
+        rank === null ? null : styleOf[rects[0]!.label]!.label
+      ),
       showlegend: false,
       base: rects.map(rect => rect.start),
       x: rects.map(rect => rect.end - rect.start),

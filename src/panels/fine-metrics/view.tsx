@@ -241,30 +241,34 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
   );
 }
 
+/** A function may be called as the row of the others is. */
+const keyOf = (row: Pick<FunctionRow, 'name' | 'isOthers'>) =>
+  row.isOthers ? 'others of the list' : `function ${row.name}`;
+
 function ByFunction(props: FineMetricsViewProps): JSX.Element {
   const { result, order, selection, trans, onShowAll } = props;
   const list = React.useRef<HTMLUListElement>(null);
   const { isOver, enter } = usePointerOver(list);
   const shown = React.useRef<{
     readonly by: string;
-    readonly names: readonly string[];
-  }>({ by: '', names: [] });
+    readonly keys: readonly string[];
+  }>({ by: '', keys: [] });
   const [card, setCard] = React.useState<string | null>(null);
   const timer = React.useRef(0);
   let rows = functionRows(result, trans, order);
   // New answers move no row from under the pointer; another unit or order may, since the user asked for it.
   const by = `${result.unit} ${order}`;
   if (isOver && shown.current.by === by) {
-    rows = keepOrder(rows, shown.current.names, row => row.name);
+    rows = keepOrder(rows, shown.current.keys, keyOf);
   }
-  shown.current = { by, names: rows.map(row => row.name) };
+  shown.current = { by, keys: rows.map(keyOf) };
   const whole = longest(rows.map(row => row.total));
   const picked = selection.filter.functions ?? [];
-  const show = (name: string | null) => {
+  const show = (key: string | null) => {
     window.clearTimeout(timer.current);
     timer.current = window.setTimeout(
-      () => setCard(name),
-      name === null ? 0 : 80
+      () => setCard(key),
+      key === null ? 0 : 80
     );
   };
   React.useEffect(() => () => window.clearTimeout(timer.current), []);
@@ -274,7 +278,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
     }
   }, [isOver]);
   const all = result.byFunction.length + (result.others?.functions ?? 0);
-  const pointed = rows.find(row => row.name === card);
+  const pointed = rows.find(row => keyOf(row) === card);
   return (
     <Block
       title={trans.__('By function')}
@@ -295,12 +299,12 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
       >
         {rows.map(row => (
           <MetricItem
-            key={row.isOthers ? 'others of the list' : `function ${row.name}`}
+            key={keyOf(row)}
             mark={{ slot: row.slot, round: row.round }}
             name={row.name}
             text={row.text}
             share={row.shareText}
-            isPressed={picked.includes(row.name)}
+            isPressed={!row.isOthers && picked.includes(row.name)}
             onClick={event => {
               if (row.isOthers) {
                 onShowAll();
@@ -308,7 +312,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
                 selection.toggleFunction(row.name, event.altKey);
               }
             }}
-            onHover={isHovered => show(isHovered ? row.name : null)}
+            onHover={isHovered => show(isHovered ? keyOf(row) : null)}
           >
             <Bar
               parts={seenOf(stackedBar(row.parts, whole)).map(

@@ -3,6 +3,7 @@ import { act } from 'react';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { waitFor } from '../../../testing/wait-for';
 import { english } from '../../../testing/translators';
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import { functionRows, headlineOf, partsOf, remarkOn, tableOf } from '../rows';
@@ -281,6 +282,28 @@ describe('Fine Performance Metrics', () => {
     point('pointerover', list('By function').children[1]!);
     view.show(timed({ a: 10, b: 20 }, 'bytes'));
     expect(names()).toEqual(['b', 'a']);
+  });
+
+  it('keeps a function apart that is called as the row of the others is', async () => {
+    const byFunction = whole.byFunction.map((row, index) =>
+      index === 0 ? { ...row, function: '38 others' } : row
+    );
+    view.selection.setFilter({ functions: ['38 others'] });
+    view.show({ ...whole, byFunction });
+    const items = list('By function').children;
+    const [first, last] = [items[0]!, items[items.length - 1]!];
+    expect([first, last].map(item => item.textContent!.split(',')[0])).toEqual([
+      '38 others',
+      '38 others'
+    ]);
+    const pressed = (item: Element) =>
+      item.querySelector('button')!.getAttribute('aria-pressed');
+    expect([first, last].map(pressed)).toEqual(['true', 'false']);
+    point('pointerover', last);
+    await waitFor('the card', () => view.all('.sw-card-hint').length > 0);
+    expect(view.all('.sw-card-hint')[0]!.textContent).toBe(
+      'click: show all functions'
+    );
   });
 
   it('shows all functions when the others are clicked', () => {
