@@ -168,9 +168,9 @@ export class ObservedCluster {
         );
   }
 
-  /** Seconds that the log's clock is ahead of this machine's, on which its source runs too. */
+  /** By what has been read: seconds that the log's clock is ahead of this machine's, on which its source runs too. */
   private get _clockAhead(): number {
-    return this.store.clocks.get(NONE_U16)?.offset ?? this._open.clockAhead;
+    return this._store.clocks.get(NONE_U16)?.offset ?? this._open.clockAhead;
   }
 
   /** This machine's wall clock at a time of the log. */
@@ -247,9 +247,9 @@ export class ObservedCluster {
     }
   }
 
-  /** The state of a log whose source is there. */
+  /** The state of a log whose source is there, by what has been read: asked between two blocks, too. */
   private _goOn(): void {
-    const { outage, shape, now } = this.store;
+    const { outage, shape, now } = this._store;
     if (outage !== null) {
       this._liveState = 'reconnecting';
       const since = this._wallClock(outage.since);

@@ -95,6 +95,21 @@ describe('logs that nobody has asked about', () => {
     expect(step.value).toHaveLength(2);
   });
 
+  it('are read block by block, whatever a block tells', () => {
+    const { open } = observer();
+    // Its first blocks tell of workers, with which it goes on.
+    const cluster = open('c1', longLog);
+    let waits = cluster.unreadBytes;
+    let steps = 0;
+    for (const _ of cluster.readInSlices()) {
+      expect(waits - cluster.unreadBytes).toBeLessThan(AT_ONCE_BYTES);
+      waits = cluster.unreadBytes;
+      steps++;
+    }
+    expect(steps).toBe(longLog.length);
+    expect(cluster.state).toBe('running');
+  });
+
   it('are listed as they are at the end, and if they came meanwhile', () => {
     const { clusters, open } = observer();
     open('c1', longLog);
