@@ -7,8 +7,9 @@ import { runsOf } from './model';
 const NAME_OF_NO_FILE = 'python';
 
 /**
- * Of runs that ran some of its functions those of the same notebook or program, the last that began before the panel's own, else the next;
+ * Of runs that ran most of its functions those of the same notebook or program, the last that began before the panel's own, else the next;
  * else the last proposal, or the newest of them. Where none ran any of them, the same of all runs. Runs without tasks are left out.
+ * (While a program is edited its functions come and go: the run before, with most of them, is nearer than an older one with all.)
  *
  * @param last - what was proposed to this own run; also while it is not listed: a new observer lists runs one by one.
  * @param isFirst - whether the own run stands before the other: then the next is preferred to the last.
@@ -25,8 +26,11 @@ export function proposedRun(
     last === null || clusters.some(isLast) ? clusters : [...clusters, last]
   ).filter(({ cluster, tasks }) => cluster !== own.cluster && tasks > 0);
   const isAlike = (run: ClusterInfo) => isOfSameProgram(run, own, notebookOf);
-  const ofOwn = new Set(own.functions);
-  const common = runs.filter(run => run.functions?.some(fn => ofOwn.has(fn)));
+  const shared = runs.map(run => sharedFunctions(run, own));
+  const most = Math.max(0, ...shared);
+  const common = runs.filter(
+    (_, i) => shared[i]! > 0 && 2 * shared[i]! >= most
+  );
   return (
     nextTo(own, common.filter(isAlike), isFirst) ??
     common.find(isLast) ??
@@ -38,17 +42,23 @@ export function proposedRun(
   );
 }
 
-/** Whether two runs are of one program, or ran a function in common: what else is proposed is there for want of anything better. */
+/**
+ * Whether two runs ran a function in common or, where that is not told of both, are of one program: what else is proposed is there for want of
+ * anything better.
+ */
 export function areAlike(
   a: ClusterInfo,
   b: ClusterInfo,
   notebookOf: NotebookOf
 ): boolean {
+  const isTold = [a, b].every(({ functions }) => (functions ?? []).length > 0);
+  return isTold ? sharedFunctions(a, b) > 0 : isOfSameProgram(a, b, notebookOf);
+}
+
+/** How many functions both ran, of those that they tell of. */
+function sharedFunctions(a: ClusterInfo, b: ClusterInfo): number {
   const ofA = new Set(a.functions);
-  return (
-    isOfSameProgram(a, b, notebookOf) ||
-    b.functions?.some(fn => ofA.has(fn)) === true
-  );
+  return (b.functions ?? []).filter(fn => ofA.has(fn)).length;
 }
 
 /**

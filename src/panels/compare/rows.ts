@@ -393,12 +393,29 @@ function peakOf(memory: MemoryResult | null): number | null {
 
 // ---------------------------------------------------------------- by name
 
-/** Largest difference first; what only one run has by its size. */
+/**
+ * Whether differences of two figures say anything: of two runs that did other work, or of one that the filter leaves nothing of, they are no
+ * more than sizes. Rows of spans are never filtered.
+ */
+export function areComparable(
+  sides: Sides,
+  of: By | 'whole',
+  isFiltered: boolean
+): boolean {
+  return of === 'span' && isFiltered
+    ? true
+    : !haveNothingInCommon(sides) &&
+        !(isFiltered && emptyPlace(sides) !== null);
+}
+
+/** Largest difference first; what only one run has, and where nothing can be compared all, by size. */
 export function namedRows(
   sides: Sides,
   by: By,
-  figure: Figure
+  figure: Figure,
+  isFiltered = false
 ): readonly NamedRow[] {
+  const isComparable = areComparable(sides, by, isFiltered);
   const are: Alike = {
     local: sides.every(({ kind }) => kind === 'local'),
     told: sides.every(({ metrics }) => metrics?.account === 'told')
@@ -418,7 +435,7 @@ export function namedRows(
         name,
         values,
         only,
-        difference: only === null ? differenceOf(values) : null
+        difference: only === null && isComparable ? differenceOf(values) : null
       };
     })
     .sort((a, b) => sizeOf(b) - sizeOf(a) || (a.name < b.name ? -1 : 1));
@@ -613,40 +630,53 @@ type Lengths = {
  * Who has not done the work, or still does it, is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 task runs of survey failed".
  * What differs by less than two runs of the same work do is no verdict: "survey took about the same as first-look (+1 %)".
  * What failed or was lost, and was made up for, stands behind: "… (−26 %); 1 of 5 task runs of survey failed". And who has done other work is
- * neither: "survey and first-look have nothing in common". Of a pass that goes on there is only that: "# fit [7] still runs".
+ * neither: "survey and first-look have nothing in common". Of a pass that goes on there is only that: "# fit [7] still runs". Of a filter that
+ * leaves nothing of one of them: "The filter leaves nothing of survey, …".
  */
 export function headline(
   sides: Sides,
   isFiltered: boolean,
   trans: Trans
 ): string {
+  const oneSided = isFiltered ? oneSidedText(sides, trans) : '';
+  if (oneSided !== '') {
+    return oneSided;
+  }
   const scope = scopeOf(sides, isFiltered);
-  const isOfSelection = scope === 'selection';
   const names = columnNames(sides, trans);
   const faults = each(sides, (side, i) =>
-    faultsOf(side, names[i], isOfSelection, trans)
+    faultsOf(side, names[i], scope === 'selection', trans)
   );
   const faultTexts = faults.flatMap(({ texts }) => texts);
-  if (
-    scope === 'passes' &&
-    sides.every(isAnswered) &&
-    sides.some(
-      (side, i) => side.pass && whyNoLength(side.pass, names[i]!, trans)
-    )
-  ) {
-    return faultTexts.join(', ');
-  }
-  const lengths = lengthsOf(sides, scope, trans);
+  const lengths = hasUnendedPass(sides, scope)
+    ? null
+    : lengthsOf(sides, scope, trans);
   if (lengths === null) {
     return sides.every(isAnswered) ? faultTexts.join(', ') : '';
   }
   const said = [...faultTexts, ...reusedTexts(sides, trans)].join(', ');
-  if (sides.some((_side, i) => isUndone(sides, faults, i as 0 | 1, scope))) {
-    return bothText(lengths, said, trans);
-  }
-  const verdict = haveNothingInCommon(sides)
+  return each(sides, (_, i) => isUndone(sides, faults, i, scope)).includes(true)
+    ? bothText(lengths, said, trans)
+    : withMore(soundText(sides, lengths, trans), said, trans);
+}
+
+/** Whether of one of two passes nobody has told yet how long it took. */
+function hasUnendedPass(sides: Sides, scope: Scope): boolean {
+  return (
+    scope === 'passes' &&
+    sides.every(isAnswered) &&
+    sides.some(({ pass }) => lengthGap(pass ?? null) !== null)
+  );
+}
+
+/** Of two that have done their work. */
+function soundText(sides: Sides, lengths: Lengths, trans: Trans): string {
+  return haveNothingInCommon(sides)
     ? trans.__('%1 and %2 have nothing in common', ...lengths.names)
     : verdictText(lengths, trans);
+}
+
+function withMore(verdict: string, said: string, trans: Trans): string {
   return said === '' || verdict === ''
     ? verdict
     : trans.__('%1; %2', verdict, said);
@@ -658,13 +688,42 @@ function isAnswered({ metrics, spans }: Side): boolean {
 
 /** Whether both were answered, and nothing of either is, or goes on, in what was asked for. */
 export function areEmpty(sides: Sides): boolean {
-  return sides.every(
-    ({ metrics }) =>
-      metrics !== null &&
-      metrics.notKnown === undefined &&
-      metrics.attributedNanoseconds === 0 &&
-      metrics.byFunction.length === 0 &&
-      !(metrics.runningSeconds ?? 0)
+  return sides.every(isEmpty);
+}
+
+function isEmpty({ metrics }: Side): boolean {
+  return (
+    metrics !== null &&
+    metrics.notKnown === undefined &&
+    metrics.attributedNanoseconds === 0 &&
+    metrics.byFunction.length === 0 &&
+    !(metrics.runningSeconds ?? 0)
+  );
+}
+
+/** The one of both of which nothing was answered while something was of the other; null: neither. */
+function emptyPlace(sides: Sides): 0 | 1 | null {
+  const [first, second] = each(sides, isEmpty);
+  return first === second || sides.some(({ metrics }) => metrics === null)
+    ? null
+    : first
+      ? 0
+      : 1;
+}
+
+/** Of a filter that has all in one of the two; '': it has something in both, or nothing. */
+function oneSidedText(sides: Sides, trans: Trans): string {
+  const empty = emptyPlace(sides);
+  if (empty === null) {
+    return '';
+  }
+  const full = empty === 0 ? 1 : 0;
+  const names = columnNames(sides, trans);
+  return trans.__(
+    'The filter leaves nothing of %1, so nothing can be compared; of %2 it leaves %3 of thread time.',
+    names[empty],
+    names[full],
+    formatDuration(sides[full].metrics!.attributedNanoseconds / 1e9)
   );
 }
 
@@ -1102,20 +1161,22 @@ export function tableOf(
           trans.__('all'),
           label,
           values,
-          unit
+          unit,
+          areComparable(sides, 'whole', isFiltered)
         )
       ),
       ...BY.flatMap(by =>
         FIGURES_BY[by].flatMap(figure =>
-          namedRows(sides, by, figure).map(({ name, values, only }) =>
-            row(
-              byWord(by, trans),
-              nameText(name, by, trans),
-              figureWord(figure, by, trans),
-              values,
-              unitOf(figure),
-              only === null
-            )
+          namedRows(sides, by, figure, isFiltered).map(
+            ({ name, values, only }) =>
+              row(
+                byWord(by, trans),
+                nameText(name, by, trans),
+                figureWord(figure, by, trans),
+                values,
+                unitOf(figure),
+                only === null && areComparable(sides, by, isFiltered)
+              )
           )
         )
       )

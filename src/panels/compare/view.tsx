@@ -4,6 +4,7 @@ import * as React from 'react';
 import { createElement } from '../../charts/shown-element';
 import { Loading } from '../loading';
 import {
+  areComparable,
   areSame,
   type By,
   byWord,
@@ -105,7 +106,12 @@ function Figures(props: CompareViewProps): JSX.Element {
                     : formatOf(value, row.unit)}
                 </td>
               ))}
-              <Difference values={row.values} unit={row.unit} trans={trans} />
+              <Difference
+                values={row.values}
+                unit={row.unit}
+                isComparable={areComparable(sides, 'whole', isFiltered)}
+                trans={trans}
+              />
             </tr>
           ))}
         </tbody>
@@ -140,9 +146,19 @@ function DifferenceHeads(props: {
 function Difference(props: {
   readonly values: Pair;
   readonly unit: Unit;
+  /** Otherwise the cells are empty. */
+  readonly isComparable: boolean;
   readonly trans: TranslationBundle;
 }): JSX.Element {
   const { values, unit, trans } = props;
+  if (!props.isComparable) {
+    return (
+      <>
+        <td className="sw-table-number sw-Compare-difference" />
+        <td className="sw-Compare-change" />
+      </>
+    );
+  }
   if (areSame(values, unit)) {
     return (
       <>
@@ -186,7 +202,8 @@ function OnlyIn(props: {
 
 function ByName(props: CompareViewProps): JSX.Element {
   const { sides, by, figure, isFiltered, trans } = props;
-  const all = namedRows(sides, by, figure);
+  const isComparable = areComparable(sides, by, isFiltered);
+  const all = namedRows(sides, by, figure, isFiltered);
   const { rows, more } = shownRows(all);
   const sizeOf = ({ values, difference }: NamedRow) =>
     areSame(values, unitOf(figure)) ? 0 : Math.abs(difference ?? 0);
@@ -202,7 +219,9 @@ function ByName(props: CompareViewProps): JSX.Element {
       <div className="sw-block-title sw-Compare-title">
         <span>{title}</span>
         <span className="sw-block-aside">
-          {trans.__('largest difference first')}
+          {isComparable
+            ? trans.__('largest difference first')
+            : trans.__('largest first')}
           {by === 'span' && isFiltered
             ? ` · ${trans.__('of all spans, whatever is filtered')}`
             : ''}
@@ -243,7 +262,7 @@ function ByName(props: CompareViewProps): JSX.Element {
                 </td>
               ))}
               <td className="sw-Compare-bar">
-                {row.only === null && (
+                {row.only === null && isComparable && (
                   <DifferenceBar
                     isLess={(row.difference ?? 0) < 0}
                     share={longest === 0 ? 0 : (50 * sizeOf(row)) / longest}
@@ -254,6 +273,7 @@ function ByName(props: CompareViewProps): JSX.Element {
                 <Difference
                   values={row.values}
                   unit={unitOf(figure)}
+                  isComparable={isComparable}
                   trans={trans}
                 />
               ) : (

@@ -152,3 +152,37 @@ it('tells apart what is printed as different, by a microsecond at least, and who
   expect(areSame([7, 7], 'count')).toBe(true);
   expect(areSame([null, 0], 'seconds')).toBe(false);
 });
+
+it('has no difference, change or bar where nothing is in common', () => {
+  const answered = (name: string, drawn: string): Side => ({
+    ...side(name, drawn),
+    spans: ask(drawRuns(drawn), 'spans')
+  });
+  const host = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(host);
+  flushSync(() =>
+    root.render(
+      <CompareView
+        sides={[answered('one', '0/0 aaab'), answered('two', '0/0 cc')]}
+        by="activity"
+        figure="thread"
+        isFiltered={false}
+        failure={null}
+        controls={null}
+        trans={nullTranslator.load('spanwise')}
+      />
+    )
+  );
+  expect(host.querySelector('h3')?.textContent).toBe(
+    'one and two have nothing in common'
+  );
+  expect(host.textContent).not.toMatch(/%|largest difference|same/);
+  const cells = host.querySelectorAll('td.sw-Compare-difference');
+  expect(cells.length).toBeGreaterThan(3);
+  expect([...cells].map(({ textContent }) => textContent)).toEqual(
+    Array(cells.length).fill('')
+  );
+  expect(host.querySelector('.sw-Compare-track')).toBeNull();
+  root.unmount();
+  host.remove();
+});

@@ -133,7 +133,7 @@ describe('what is proposed', () => {
         { ...one, ...fit },
         { ...two, ...fit },
         { ...one, ...plot },
-        { ...one, ...tried }
+        { ...one, functions: [5, 7, 9] }
       ])
     ).toBe('e');
     // None of the notebook has one: the newest that has.
@@ -150,6 +150,27 @@ describe('what is proposed', () => {
       proposed(4, [...unlike.slice(0, 4), { ...one, functions: [4] }])
     ).toBe('a');
     expect(proposed(4, [...unlike.slice(0, 4), one])).toBe('a');
+  });
+
+  it('is a run of most of the functions, rather than one of the same notebook with few', () => {
+    const fit = { functions: [1, 5, 9] };
+    const few = { functions: [5, 7] };
+    expect(
+      proposed(3, [
+        { ...two, ...fit },
+        { ...two, ...few },
+        { ...one, ...few },
+        { ...one, ...fit }
+      ])
+    ).toBe('a');
+    // What was edited since has most of them.
+    expect(
+      proposed(2, [
+        { ...one, ...fit },
+        { ...one, functions: [1, 5, 8] },
+        { ...one, ...fit }
+      ])
+    ).toBe('b');
   });
 
   it('is no other program whose file is not known either', () => {

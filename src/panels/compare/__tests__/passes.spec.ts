@@ -137,6 +137,25 @@ describe('a cell that ran again', () => {
     expect(alike.asked()).toEqual([[], []]);
   });
 
+  it('gives no way to a run of the same program that has no function in common', () => {
+    const infos = (...functions: readonly number[][]) =>
+      functions.map((of, i) =>
+        clusterInfo({
+          cluster: 'ab'[i]!,
+          name: 'fit',
+          startedAt: 1000 - i,
+          functions: of
+        })
+      );
+    const { tell, asked } = open(infos([1, 2], [3]));
+    tell(runs(2));
+    expect(asked()).toEqual([['id 2'], ['id 1']]);
+    panel.dispose();
+    const common = open(infos([1, 2], [2, 3]));
+    common.tell(runs(2));
+    expect(common.asked()).toEqual([[], []]);
+  });
+
   it('is compared as the pass by which panels are filtered', () => {
     const { tell, asked, context } = open([own]);
     tell(runs(4));

@@ -9,6 +9,7 @@ import { english } from '../../../testing/translators';
 import type { Filter } from '../../../wire/panel-link';
 import { METRICS_PARAMS, commonFilter } from '../model';
 import {
+  areComparable,
   type By,
   type Figure,
   figureRows,
@@ -394,7 +395,7 @@ describe('two runs', () => {
       'no task of survey has ended, no task of again has ended'
     );
     expect(said([none, first], true)).toBe(
-      'first-look held threads for 11.0 s, survey for 0 s: survey has run nothing of the selection'
+      'The filter leaves nothing of survey, so nothing can be compared; of first-look it leaves 11.0 s of thread time.'
     );
   });
 
@@ -481,6 +482,39 @@ describe('two runs', () => {
       )
     ).toContain('faster');
     expect(headline([first, second], false, english)).toContain('faster');
+  });
+
+  it('have no differences where they have no function in common, or a filter leaves nothing of one', () => {
+    const [first] = sides;
+    const other = (filter: Filter = {}) =>
+      side(
+        drawRuns('0/0 zz', { tasks: { z: { function: 'sort', cpu: 1 } } }),
+        'elsewhere',
+        'embedded',
+        filter
+      );
+    const numbers = (of: Sides, isFiltered: boolean) =>
+      tableOf(of, isFiltered, english)
+        .rows.filter(row => row[0]!.text !== 'Span')
+        .flatMap(row => row.slice(-2).map(({ text }) => text))
+        .filter(text => text !== '');
+    expect(numbers(sides, false)).not.toEqual([]);
+    expect(numbers([first, other()], false)).toEqual([]);
+    const filter = { functions: ['load'] };
+    const load = side(own, 'first-look', 'embedded', filter);
+    const none = other(filter);
+    expect(none.metrics!.byFunction).toEqual([]);
+    expect(numbers([load, none], true)).toEqual([]);
+    expect(numbers([none, load], true)).toEqual([]);
+    expect(plain(headline([none, load], true, english))).toBe(
+      'The filter leaves nothing of elsewhere, so nothing can be compared; of first-look it leaves 8.00 s of thread time.'
+    );
+    // Spans are of the whole run, whatever is filtered.
+    expect(areComparable([load, none], 'span', true)).toBe(true);
+    expect(areComparable([first, other()], 'span', false)).toBe(false);
+    // By size: there is no difference to sort by.
+    const busy = namedRows([first, other()], 'activity', 'thread');
+    expect(busy.every(({ difference }) => difference === null)).toBe(true);
   });
 
   it('may both have a function that one of them adds up with others', () => {
