@@ -57,6 +57,7 @@ from spanwise.client.local_cluster import LocalCluster
 from spanwise.client.logs import DEFAULT_HANDLERS, LogMethods
 from spanwise.client.measured import MeasuredMethods
 from spanwise.client.metadata import MetadataMethods
+from spanwise.client.method_names import name_methods
 from spanwise.client.observed import Observed
 from spanwise.client.of_others import are_there_others, by_session, with_others, with_own
 from spanwise.client.on_dask import dask_client, is_dasks
@@ -64,7 +65,7 @@ from spanwise.client.patience import Patience, name_of, run_sentence
 from spanwise.client.peers import TOLD_SECONDS
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
-from spanwise.client.queries import Queries, scheduler_info
+from spanwise.client.queries import Queries, scheduler_info, workers_there
 from spanwise.client.reason import open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
@@ -198,7 +199,7 @@ class Client(
         self.asynchronous = flag_of(asynchronous, "asynchronous")
         self._set_as_default = flag_of(set_as_default, "set_as_default")
         self._timeout = seconds_of(timeout, "timeout", 0)
-        self.status = "starting"
+        self._status = "starting"
         self._made_from = cluster
         self._place = place
         self._scheduler_file = scheduler_file
@@ -225,7 +226,7 @@ class Client(
         self._observed = Observed(self._session, lambda: cluster.observer)
         if self._hears_tasks:
             self._session.subscriptions.add_defaults(DEFAULT_HANDLERS)
-        self.status = "running"
+        self._status = "running"
         CLIENTS.add(self)
 
     def _join(self) -> PrivateCluster | JoinedCluster:
@@ -261,11 +262,22 @@ class Client(
             return
         with self._waking:
             ended = self._private
-            if self.status != "running" or not (self._session.was_idle and self._session.dead):
+            if self._status != "running" or not (self._session.was_idle and self._session.dead):
                 return
             self._observed.close()
             self._start()
         ended.close()
+
+    @property
+    def status(self) -> str:
+        """``starting``, ``running``, or ``closed``: by :meth:`close`, or as its cluster has ended.
+
+        A default cluster that ended for want of use counts as running: the next call wakes it.
+        """
+        if self._status != "running" or self._session.dead is None:
+            return self._status
+        sleeps = self._session.was_idle and isinstance(self._private, DefaultCluster)
+        return "running" if sleeps else "closed"
 
     @property
     def _scheduler(self) -> NodeProcess | None:
@@ -303,9 +315,9 @@ class Client(
         return self._call(self._close)
 
     def _close(self) -> None:
-        if self.status in ("closed", "starting"):
+        if self._status in ("closed", "starting"):
             return
-        self.status = "closed"
+        self._status = "closed"
         if self._current is not None:
             self._current.undo()
         self._observed.close()
@@ -350,7 +362,7 @@ class Client(
         return self._started() if self.asynchronous else None
 
     async def _started(self) -> Client:
-        if self.status == "starting":
+        if self._status == "starting":
             await asyncio.to_thread(self._start)
             self._activate()
         return self
@@ -362,9 +374,9 @@ class Client(
         await asyncio.to_thread(self._close)
 
     def __del__(self) -> None:
-        if getattr(self, "status", "closed") == "running" and not sys.is_finalizing():
+        if getattr(self, "_status", "closed") == "running" and not sys.is_finalizing():
             # The processes see their lifelines end; this waits for nothing.
-            self.status = "closed"
+            self._status = "closed"
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run a method that waits: here, or as a coroutine if asynchronous."""
@@ -1012,15 +1024,18 @@ class Client(
         Parameters
         ----------
         n_workers
-            How many workers; -1 or None: all.
+            How many workers; -1 or None: all. A cluster that has ended has none.
         """
         wanted = -1 if n_workers is None else n_workers
         most = whole_of(wanted, "n_workers", -1, None, "number of workers", "-1 is all of them")
         return scheduler_info(self._session, self.address, most)
 
     def nthreads(self, workers: Any = None, **kwargs: Any) -> dict[str, int]:
-        """Worker address to its number of threads; of all, or of those named."""
-        rows = self._session.running_workers()
+        """Worker address to its number of threads; of all, or of those named.
+
+        A cluster that has ended has none.
+        """
+        rows = workers_there(self._session)
         if workers is not None:
             named = self._worker_ids(workers)
             rows = [row for row in rows if row["id"] in named]
@@ -1046,8 +1061,8 @@ class Client(
     # -- how it looks -----------------------------------------------------
 
     def __repr__(self) -> str:
-        if self.status != "running":
-            return f"<{type(self).__name__}: {self.status}>"
+        if self._status != "running":
+            return f"<{type(self).__name__}: {self._status}>"
         session = self._session
         if session.dead is not None:
             return f"<{type(self).__name__}: {self.address!r} not connected>"
@@ -1060,9 +1075,9 @@ class Client(
         )
 
     def _repr_html_(self) -> str:
-        if self.status == "starting":
+        if self._status == "starting":
             return "<p>The client is starting.</p>"
-        return cluster_facts_html(self._session, self.status)
+        return cluster_facts_html(self._session, self._status)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("A client cannot be sent to workers; give tasks futures instead")
@@ -1078,6 +1093,7 @@ class Client(
 
 # What is asked for the keywords of the class is told those of `__init__`.
 Client.__new__.__signature__ = signature(Client.__init__)  # type: ignore[attr-defined]
+name_methods(Client, "Client")
 LocalCluster._make_client = Client
 
 

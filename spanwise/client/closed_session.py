@@ -27,7 +27,7 @@ class ClosedSession:
     def __init__(self, session: Any) -> None:
         self._known = {name: getattr(session, name) for name in _HARMLESS}
 
-    def running_workers(self) -> list[dict[str, Any]]:
+    def running_workers(self, closing: bool = False) -> list[dict[str, Any]]:
         """None that this client could use."""
         return []
 

@@ -15,14 +15,16 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 def cluster_facts_html(session: Any, status: str) -> str:
     """The cluster's name, state, workers, threads, memory, and a button for the panels."""
-    workers = session.running_workers()
+    workers = session.running_workers() if session.dead is None else []
     threads = sum(worker["threads"] for worker in workers)
     state = status if session.dead is None else "ended"
     facts = [
         f"{len(workers)} {'worker' if len(workers) == 1 else 'workers'}",
         f"{threads} {'thread' if threads == 1 else 'threads'}",
-        f"memory {_limits_text([int(worker['memoryLimit']) for worker in workers])}",
     ]
+    if workers:  # (else there is nothing that could have a limit)
+        limits = [int(worker["memoryLimit"]) for worker in workers]
+        facts.append(f"memory {_limits_text(limits)}")
     return cluster_html(session.cluster_id, session.name, state, facts, session.dead or "")
 
 

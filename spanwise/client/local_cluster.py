@@ -127,7 +127,7 @@ class LocalCluster:
 
     def _open_client(self) -> Any:
         client = None if self._client is None else self._client()
-        return None if client is None or client.status == "closed" else client
+        return None if client is None or client._status == "closed" else client
 
     def _lend(self, client: Any) -> PrivateCluster | JoinedCluster:
         """Give what a new client needs; it is still to be started if it is a guest's.
@@ -293,6 +293,8 @@ class LocalCluster:
         kind = type(self).__name__
         if self.status != "running":
             return f"{kind}({self.status})"
+        if self._session.dead is not None:
+            return f"{kind}({shown_text(self.name)}, {self.scheduler_address!r}, not connected)"
         workers = self._session.running_workers()
         threads = sum(row["threads"] for row in workers)
         limits = [int(row["memoryLimit"]) for row in workers]

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.client.cluster_file import is_dasks_address
+from spanwise.client.method_names import name_methods
 from spanwise.client.spans_on_dask import marked, writing
 from spanwise.dask_bridge.attach import AttachedCluster, attach
+from spanwise.dask_bridge.reach import INSTALL_DISTRIBUTED
 from spanwise.errors import ClusterError
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.notices import tell
@@ -57,7 +59,7 @@ def _class() -> Callable[..., Any]:
     except ImportError as error:
         raise ClusterError(
             f"A Dask cluster is used by distributed, which cannot be imported here ({error}): run "
-            '"%pip install spanwise distributed" in a cell, or the same without % in a shell.'
+            f"{INSTALL_DISTRIBUTED}."
         ) from None
 
     class DaskClient(distributed.Client):
@@ -178,4 +180,5 @@ def _class() -> Callable[..., Any]:
                 return super().profile(*asked)
             return self._watched().profile(*asked, span=span)
 
+    name_methods(DaskClient, "Client")
     return DaskClient

@@ -13,6 +13,11 @@ from spanwise.errors import ClusterError
 #: Of the time for an answer: that for connecting.
 _OF_THE_ANSWER = 0.75
 
+#: What installs the releases of `distributed` that go with the Dask which Spanwise needs.
+INSTALL_DISTRIBUTED = (
+    '%pip install "distributed<2026.9" in a cell, or the same without % in a shell'
+)
+
 
 class AnsweredBadly(ClusterError):
     """A scheduler has answered, and nothing that is of use.
@@ -41,7 +46,7 @@ def security_of(where: Any) -> Any:
     except ImportError as error:
         raise ClusterError(
             f"A Dask cluster is reached by distributed, which cannot be imported here ({error}): "
-            'run "%pip install spanwise distributed" in a cell, or the same without % in a shell.'
+            f"run {INSTALL_DISTRIBUTED}."
         ) from None
     if where is None:
         return Security()

@@ -412,4 +412,4 @@ class LocalClient(Client):
         from spanwise.client.observed import Observed
 
         self._observed = Observed(self._session, lambda: None)
-        self.status = "running"
+        self._status = "running"

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import dask
@@ -14,6 +15,7 @@ import pytest
 
 import spanwise
 from spanwise import Client, LocalCluster
+from spanwise.client import on_dask
 from spanwise.client.arguments import flag_of, seconds_of, whole_of
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.session import ANSWER_TO
@@ -202,6 +204,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         "n_workers is a number of workers from -1, not 'x': -1 is all of them",
     ),
+    "spans": (lambda c: c.spans("x"), TypeError, r"Client\.spans\(\) takes 1 positional"),
     "lines": (lambda c: c.get_scheduler_logs(-1), ValueError, "n is a number of lines from 0"),
     "lines of workers": (lambda c: c.get_worker_logs("x"), TypeError, "n is a number of lines"),
     "nbytes": (lambda c: c.nbytes(3), TypeError, "keys is a list of keys of tasks, or of futures"),
@@ -505,3 +508,16 @@ def test_a_notice_of_a_thread_of_ours_points_at_no_line_of_ours() -> None:
             thread.join()
     told = [each for each in caught if str(each.message) == "It happened again."]
     assert [(each.filename, each.lineno) for each in told] == [("spanwise", 1)] * 2
+
+
+def test_errors_of_arguments_name_classes_that_users_know() -> None:
+    found = {
+        value.__qualname__
+        for kind in (spanwise.Client, on_dask._class())
+        for base in kind.__mro__
+        if base.__module__.startswith("spanwise.")
+        for value in vars(base).values()
+        if isinstance(value, FunctionType)
+    }
+    assert "Client.spans" in found and "Client.who_has" in found
+    assert {each.partition(".")[0] for each in found} == {"Client"}

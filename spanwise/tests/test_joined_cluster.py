@@ -184,6 +184,30 @@ def test_a_killed_owner_ends_its_guests_waits(program: Program) -> None:
         Client(address)
 
 
+def test_clients_of_a_cluster_that_has_ended_do_not_look_alive() -> None:
+    def looks(client: Client) -> tuple[Any, ...]:
+        info = client.scheduler_info()
+        return client.status, client.nthreads(), info["n_workers"], info["workers"]
+
+    ended = ("closed", {}, 0, {})
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as owner:
+        cluster = owner.cluster
+        assert cluster is not None
+        with Client(owner.address, set_as_default=False) as guest:
+            assert looks(guest)[0] == "running" and looks(guest)[2] == 1
+            assert owner._scheduler is not None
+            owner._scheduler.process.kill()
+            for each in (owner, guest):
+                wait_until("it knows", lambda each=each: each.status == "closed")
+                assert looks(each) == ended
+                assert repr(each) == f"<Client: {owner.address!r} not connected>"
+                assert ">ended<" in each._repr_html_() and "0 workers" in each._repr_html_()
+            assert cluster.workers == {} and repr(cluster).endswith("not connected)")
+        for each in (guest, owner):
+            each.close()
+            assert looks(each) == ended and repr(each) == "<Client: closed>"
+
+
 def test_a_killed_scheduler_is_told_to_guests_too() -> None:
     with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as owner:
         with Client(owner.address, set_as_default=False) as guest:

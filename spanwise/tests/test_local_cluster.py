@@ -43,6 +43,7 @@ def test_a_client_of_a_cluster_leaves_it_as_it_was(cluster: LocalCluster) -> Non
         with pytest.raises((ClusterError, CancelledError), match="closed"):
             asked()
     assert "closed" in repr(client)
+    assert client.scheduler_info()["workers"] == {}
     client.close()
     with Client(cluster) as other:
         assert other.submit(abs, -1).result(60) == 1, "the same key, computed anew"

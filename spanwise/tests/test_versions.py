@@ -13,6 +13,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from spanwise.client import on_dask
+from spanwise.dask_bridge.reach import INSTALL_DISTRIBUTED, security_of
+from spanwise.errors import ClusterError
 from spanwise.graph.private_dask import CHECKED_WITH
 
 
@@ -53,6 +56,16 @@ def test_the_page_of_dask_clusters_says_what_the_wheel_asks_for(
     (bound,) = [each for each in Requirement(line).specifier if each.operator == "<"]
     for text in (page, (checkout / "README.md").read_text("utf8")):
         assert f'`pip install "distributed{bound}"`' in text
+    assert f'pip install "distributed{bound}"' in INSTALL_DISTRIBUTED
+
+
+def test_who_lacks_distributed_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.setitem(sys.modules, "distributed.security", None)
+    for reach in (on_dask._class.__wrapped__, lambda: security_of(None)):
+        with pytest.raises(ClusterError, match=r"cannot be imported here") as caught:
+            reach()
+        assert str(caught.value).endswith(f": run {INSTALL_DISTRIBUTED}.")
 
 
 def declared_pythons(project: dict) -> list[str]:
