@@ -10,6 +10,7 @@ from spanwise.client.block import Block
 from spanwise.client.observed import Observed
 from spanwise.client.watched import Watched, current_measured, watched_cluster
 from spanwise.observed.page_file import Page, checked_path, checked_plot
+from spanwise.observed.record_list import RecordList
 from spanwise.observed.task_groups import task_groups, task_prefixes
 from spanwise.observed.task_stream_page import TASK_STREAM_FILE, with_picture
 
@@ -58,7 +59,8 @@ class TaskStreamMethods:
         Returns
         -------
         list of dict, or (list, Page) with `plot`
-            One for each run; a task that was tried again has several.
+            One for each run; a task that was tried again has several. The list shows its first
+            and last records.
 
             ``key``
                 As the user made it.
@@ -190,7 +192,7 @@ class get_task_stream(_Collection):
         if checked_plot(plot) == "save":
             checked_path(filename)  # (at the end it would be too late)
         super().__init__(current_measured(client))
-        self.data: list[dict[str, Any]] = []
+        self.data: list[dict[str, Any]] = RecordList()
         self.figure: Page | None = None
         self._plot = plot
         self._filename = filename

@@ -11,6 +11,8 @@ from typing import Any
 
 from dask.utils import key_split
 
+from spanwise.observed.record_list import RecordList
+
 _RUN = [
     "run",
     "key",
@@ -179,14 +181,14 @@ class TaskRecords:
             "reason": why,
         }
 
-    def in_order_of_start(self) -> list[dict[str, Any]]:
+    def in_order_of_start(self) -> RecordList:
         """All of them; call it once, after the last page."""
         for record, whole in zip(self._records, self._wholes, strict=True):
             startstops = record["startstops"]
             if not any(each["action"] == "compute" for each in startstops):
                 startstops.insert(0, whole)
         records = self._records + self._marks
-        return sorted(records, key=lambda record: record["startstops"][0]["start"])
+        return RecordList(sorted(records, key=lambda record: record["startstops"][0]["start"]))
 
 
 def type_fields(name: str | None) -> dict[str, Any]:

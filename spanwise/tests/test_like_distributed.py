@@ -731,3 +731,33 @@ def test_nor_does_their_client_look_past_our_futures(ours: Any, theirs: Any) -> 
     assert distributed.wait(one(theirs)).not_done == set()  # type: ignore[no-untyped-call]
     assert distributed.futures_of([3, da.ones(2)]) == []  # type: ignore[no-untyped-call]
     assert distributed.default_client() is theirs  # type: ignore[no-untyped-call]
+
+
+def test_a_result_that_is_there_is_given_wherever_it_may_be_computed(
+    theirs: Any, ours: Any
+) -> None:
+    """`workers=` says where a task runs, and this one runs no more."""
+    for client in (theirs, ours):
+        key = f"there-{next(NUMBERS)}"
+        held = client.submit(increment, 1, key=key)
+        assert held.result(LIMIT_SECONDS) == 2
+        again = client.submit(increment, 1, key=key, workers=99)
+        assert (again.status, again.result(LIMIT_SECONDS)) == ("finished", 2)
+
+
+def test_a_wait_that_was_too_long_shows_the_callers_lines_alone(ours: Any) -> None:
+    slow = ours.submit(time.sleep, 2, pure=False)
+    for wait in (lambda: slow.result(timeout=0.01), lambda: slow.result(timeout=-1)):
+        with pytest.raises(TimeoutError, match="1 of 1 tasks were not done after 0") as caught:
+            wait()
+        frames = traceback.extract_tb(caught.value.__traceback__)
+        assert {frame.filename for frame in frames} == {__file__}
+    # What a task raises has the task's lines, also of that kind.
+    failed = ours.submit(_too_late, pure=False)
+    with pytest.raises(TimeoutError) as caught:
+        failed.result(LIMIT_SECONDS)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "_too_late"
+
+
+def _too_late() -> None:
+    raise TimeoutError("of the task")

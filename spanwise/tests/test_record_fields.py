@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import operator
 import pickle
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -447,3 +448,26 @@ def test_groups_of_keys_are_those_of_distributed(key: Any, group: str) -> None:
     from distributed.utils import key_split_group as of_distributed
 
     assert key_split_group(key) == group == of_distributed(key)
+
+
+def test_a_long_list_of_records_shows_its_ends(client: Client) -> None:
+    client.gather(client.map(abs, range(3), key="shown"))
+    records = client.get_task_stream(count=3)
+    first, *lines = repr(records).splitlines()
+    assert first == "3 records (key, status, worker, start, time):" and len(lines) == 3
+    assert all(re.search(r"shown.*  OK  +worker-\d  \d\d:\d\d:\d\d  .* s$", each) for each in lines)
+    many = type(records)({**records[0], "key": f"<{number}>"} for number in range(100_000))
+    first, *lines = repr(many).splitlines()
+    assert first.startswith("100,000 records (") and lines[5] == "  … 99,990 more"
+    assert [line.split()[0] for line in lines[:5] + lines[6:]] == [
+        f"<{number}>" for number in (*range(5), *range(99_995, 100_000))
+    ]
+    page = many._repr_html_()
+    assert page.count("<tr>") == 11 and "… 99,990 more" in page and "&lt;99999&gt;" in page
+    assert repr(type(records)()) == "0 records"
+    # For programs it is a list: of dictionaries, as ever.
+    assert isinstance(records, list) and records == [*records] and type(records[0]) is dict
+    assert pickle.loads(pickle.dumps(records)) == records
+    with spanwise.get_task_stream() as stream:
+        client.submit(abs, -3, pure=False).result()
+    assert repr(stream.data).startswith("1 record (")

@@ -181,9 +181,17 @@ def leave_tasks_frames(error: BaseException) -> None:
     """Leave out of a traceback what was passed on the way from the task's frames to here.
 
     A bare ``raise`` after it adds no frame either: the caller's line stands before the task's.
-    An error without frames of a task keeps all of its own.
+    An error without frames of a task keeps all of its own, unless it says that a wait was too
+    long: how Spanwise waits says nothing about that.
     """
     for each in _links(TRACEBACK.__get__(error)):
         if _MARK in each.tb_frame.f_globals:
             TRACEBACK.__set__(error, each)
             return
+    if isinstance(error, TimeoutError) and all(map(_is_own, _links(TRACEBACK.__get__(error)))):
+        TRACEBACK.__set__(error, None)
+
+
+def _is_own(trace: TracebackType) -> bool:
+    name = trace.tb_frame.f_globals.get("__name__")
+    return type(name) is str and name.partition(".")[0] == __package__.partition(".")[0]
