@@ -14,7 +14,6 @@ import { pathEnds } from '../base/path-ends';
 import type { SelectionModel } from '../feed/selection';
 import { formatCount } from '../panels/format';
 import {
-  isBrokenOff,
   type PassName,
   type Passes,
   passesOf,
@@ -85,8 +84,6 @@ export type SpanNode = {
   readonly executions: number;
   readonly running: number;
   readonly failed: number;
-  /** A pass that it has, or is, ended before its tasks had. */
-  readonly isBrokenOff: boolean;
   /** Of all thread time, 0…1. */
   readonly share: number;
 };
@@ -483,8 +480,6 @@ function byTag(
     ...figures(rows, result),
     key: keyOf(`tag ${tag}`, owner),
     term: termOf({ tag }, owner),
-    // (not told apart here)
-    isBrokenOff: rows.length === 1 && isBrokenOff(rows),
     tag,
     ...ONCE,
     paths: [[tag]],
@@ -520,7 +515,6 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
     executions: sum(row => row.executions),
     running: sum(row => row.running),
     failed: sum(row => row.failed),
-    isBrokenOff: isBrokenOff(rows),
     share: total > 0 ? seconds / total : 0
   };
 }
@@ -612,17 +606,6 @@ export function failuresOf({
     return 'own';
   }
   return isExpanded === true ? null : 'inside';
-}
-
-/** Whether a row says that it was broken off: of several passes each says so itself. */
-export function saysBrokenOff({
-  isBrokenOff,
-  isClient,
-  pass,
-  passes
-}: SpanNode): boolean {
-  const isOne = pass === null ? passes === 1 : pass.kind === 'one';
-  return isBrokenOff && isOne && !isClient;
 }
 
 export function countSpans(roots: readonly SpanNode[]): number {

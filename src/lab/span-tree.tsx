@@ -11,7 +11,6 @@ import type { SpanTerm } from '../wire/panel-link';
 import { treeAction } from './span-tree-keys';
 import {
   failuresOf,
-  saysBrokenOff,
   sharedBeginnings,
   type SpanNode,
   standing,
@@ -214,11 +213,6 @@ function TreeItem(
         {node.running > 0 && (
           // (its words are in the row's description)
           <span className="sw-span-tree-running" aria-hidden="true" />
-        )}
-        {saysBrokenOff(node) && (
-          <span className="sw-span-tree-broken" aria-hidden="true">
-            {trans.__('broken off')}
-          </span>
         )}
         <FailedMark row={row} trans={trans} />
         {match !== null && (
@@ -451,13 +445,7 @@ function description(
   if (node.passes > 1) {
     parts.push(passesText(node.passes, trans));
   }
-  if (saysBrokenOff(node)) {
-    const seconds = node.pass?.kind === 'one' ? node.pass.seconds : null;
-    if (seconds !== null) {
-      parts.push(trans.__('open for %1', formatDuration(seconds)));
-    }
-    parts.push(trans.__('broken off while tasks of it ran'));
-  } else if (node.pass?.kind === 'one') {
+  if (node.pass?.kind === 'one') {
     const { seconds, took } = node.pass;
     const length = formatDuration(took ?? seconds);
     parts.push(

@@ -84,14 +84,9 @@ export function passesOf<T extends SpanRow>(rows: readonly T[]): Passes<T> {
 /** By so much a task may seem to end after who waited for it: clocks of processes may differ, off Linux. */
 const CLOCK_SLACK_SECONDS = 0.01;
 
-/** Whether it ended before its tasks had, with its client or its cluster. */
-export function isBrokenOff(rows: readonly SpanRow[]): boolean {
-  return rows.some(({ brokenOff }) => brokenOff === true);
-}
-
 /**
- * How long one pass took. Null: it has not ended, or was broken off; or tasks of it ran later. Those may be of another cell that computes what
- * was written in this one, an hour after it, so that nothing can be said but how long its tasks held threads.
+ * How long one pass took. Null: it has not ended; or tasks of it ran later. Those may be of another cell that computes what was written in this
+ * one, an hour after it, so that nothing can be said but how long its tasks held threads.
  *
  * @param rows - its own; none: it is not told apart.
  */
@@ -99,7 +94,7 @@ export function tookSeconds(rows: readonly SpanRow[]): number | null {
   const hasEnded = rows.every(
     ({ closed, running }) => closed !== null && running === 0
   );
-  if (rows.length === 0 || !hasEnded || isBrokenOff(rows)) {
+  if (rows.length === 0 || !hasEnded) {
     return null;
   }
   const closed = Math.max(...rows.map(row => row.closed!));

@@ -346,37 +346,6 @@ describe('passes in the span tree', () => {
     expect(shown([null, null, null])).toEqual(['', '3\u00a0tasks']);
   });
 
-  it('say that they were broken off, and not how long they took', () => {
-    const spans = (times: number) =>
-      loop(times, (_, i) =>
-        i === 1 || times === 1 ? { brokenOff: true } : {}
-      );
-    const shownOf = (times: number) => {
-      const key = spanTree(spans(times), 'path')[0]!.key;
-      const turned = new Set(times > 1 ? [key] : []);
-      const shown = render(spans(times), new SelectionModel(), turned);
-      const items = [...shown.host.querySelectorAll('[role="treeitem"]')];
-      const said = items.map(item => [
-        item.querySelector('.sw-span-tree-row > .sw-span-tree-broken')
-          ?.textContent,
-        / · (broken off[^·]*|took [^·]*)/.exec(
-          item.getAttribute('aria-description')!
-        )?.[1]
-      ]);
-      shown.end();
-      // (an item has those in it, too)
-      return said.slice(times > 1 ? 1 : 0);
-    };
-    expect(shownOf(3)).toEqual([
-      [undefined, 'took 2.00\u00a0s'],
-      ['broken off', 'broken off while tasks of it ran'],
-      [undefined, 'took 2.00\u00a0s']
-    ]);
-    expect(shownOf(1)).toEqual([
-      ['broken off', 'broken off while tasks of it ran']
-    ]);
-  });
-
   it('of a span are called by their place and their time', () => {
     const shown = render(
       loop(2),

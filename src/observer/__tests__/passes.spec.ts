@@ -7,7 +7,7 @@ import { runDetail } from '../folds/run-detail';
 import { readCellRun } from '../store/cell-run';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
-import { RunStatus, SpanOrigin } from '../../records/enumerations';
+import { SpanOrigin } from '../../records/enumerations';
 import { ask } from './ask';
 
 /** A span of the first, second, third tag, in none or in one of the newest; how long its own tasks ran, in seconds. */
@@ -201,76 +201,6 @@ describe('passes', () => {
       [undefined, 'c0ffee', 2],
       [9, 'c0ffee', undefined]
     ]);
-  });
-
-  it('say that they were broken off, if their client or the cluster went while their tasks ran', () => {
-    /** A pass is open from 1 s on; its client leaves at 5 s. One task of it has ended before. */
-    const rowOf = (told: {
-      readonly closed: number;
-      readonly status?: RunStatus;
-      readonly duration?: number;
-      readonly runs?: boolean;
-      readonly origin?: SpanOrigin;
-      readonly left?: number;
-      readonly ends?: boolean;
-    }): SpanRow => {
-      const { closed, status, duration = 3, origin = SpanOrigin.Cell } = told;
-      const log = new LogStore('broken off');
-      const say = (table: TableName, rows: readonly Row[]): void =>
-        ingestBlock(log, rowsToBlock(log.seq + 1, table, rows));
-      say('names', [{ id: 1, text: 'fit' }]);
-      say('lanes', [{ lane: 0, worker: 0 }]);
-      say('clients', [{ client: 2, left: told.left ?? 5 }]);
-      say('spans', [
-        { id: 1, parent: 0, tag: 1, client: 2, origin, opened: 1, closed }
-      ]);
-      const run = { node: 1, span: 1, start: 2 };
-      say('runs', [
-        { ...run, run: 1, duration: 1 },
-        ...(status === undefined
-          ? []
-          : [{ ...run, run: 2, node: 2, start: 4, duration, status }])
-      ]);
-      if (told.runs) {
-        say('running', [
-          { lane: 0, node: 2, function: 1, span: 1, started: 4 }
-        ]);
-      }
-      if (told.ends) {
-        log.shape.breakOff();
-      }
-      const answer = ask(log, 'spans', { ended: told.ends ?? false });
-      return answer.rows.find(({ span }) => span === 1)!;
-    };
-    const { Lost, Cancelled, Ok, Failed } = RunStatus;
-    const left = 5.001;
-    for (const status of [Lost, Cancelled]) {
-      expect(rowOf({ closed: left, status }).brokenOff).toBe(true);
-      // The task had come to nothing before, and the cell has closed its client.
-      expect(rowOf({ closed: left, status, duration: 0.5 }).brokenOff).toBe(
-        undefined
-      );
-      // A kernel that is restarted leaves its spans before it goes.
-      expect(rowOf({ closed: 4.5, status }).brokenOff).toBe(true);
-      // It has not gone.
-      expect(rowOf({ closed: 4.5, status, left: NaN }).brokenOff).toBe(
-        undefined
-      );
-    }
-    expect(rowOf({ closed: left, runs: true }).brokenOff).toBe(true);
-    expect(rowOf({ closed: left, status: Ok }).brokenOff).toBeUndefined();
-    expect(rowOf({ closed: left, status: Failed }).brokenOff).toBeUndefined();
-    expect(rowOf({ closed: left }).brokenOff).toBeUndefined();
-    expect(
-      rowOf({ closed: left, status: Lost, origin: SpanOrigin.Notebook })
-        .brokenOff
-    ).toBeUndefined();
-    // A scheduler that is killed closes nothing, and tells of no end.
-    const open = { closed: NaN, left: NaN };
-    expect(rowOf({ ...open, runs: true, ends: true }).brokenOff).toBe(true);
-    expect(rowOf({ ...open, status: Lost, ends: true }).brokenOff).toBe(true);
-    expect(rowOf({ ...open, ends: true }).brokenOff).toBeUndefined();
-    expect(rowOf({ ...open, runs: true }).brokenOff).toBeUndefined();
   });
 
   it('read any code of a cell', () => {

@@ -4,11 +4,9 @@ import { compileFilter } from '../filter';
 import {
   ACTIVITIES,
   BLOCKED,
-  CANCELLED,
   COMPUTE,
   CORE,
   GIL,
-  LOST,
   THREAD_CPU,
   THREAD_NONCPU,
   TRANSFER
@@ -77,10 +75,6 @@ class SpanSums {
   joined = 0;
   reused = 0;
   submitted = 0;
-  /** Seconds of runs that were lost, or whose result nobody wanted. */
-  wastedNanoseconds = 0;
-  /** Runs that were told as running when the log ended. */
-  brokenOff = 0;
   readonly secondsOf = new Map<string, number>();
 
   addAction(action: string, nanoseconds: number): void {
@@ -110,8 +104,6 @@ class SpanSums {
     this.joined += other.joined;
     this.reused += other.reused;
     this.submitted += other.submitted;
-    this.wastedNanoseconds += other.wastedNanoseconds;
-    this.brokenOff += other.brokenOff;
     for (const [action, nanoseconds] of other.secondsOf) {
       this.addAction(action, nanoseconds);
     }
@@ -330,7 +322,6 @@ export function* spanRows(
     for (const span of shown.order) {
       rows.push({
         ...describedRow(span, shown, clients),
-        ...brokenOffOf(context, span, shown),
         ...passOf(span, shown.others?.get(span.span) ?? 0)
       });
     }
@@ -430,8 +421,6 @@ function ownSums(
     sums.cpuNanoseconds += log.held.nanoseconds(cell, THREAD_CPU);
     sums.unknownNanoseconds += log.held.nanoseconds(cell, COMPUTE);
     sums.transferNanoseconds += log.held.nanoseconds(cell, TRANSFER);
-    sums.wastedNanoseconds +=
-      log.held.nanoseconds(cell, LOST) + log.held.nanoseconds(cell, CANCELLED);
     if (isFull) {
       ACTION_OF.forEach((action, activity) => {
         if (action !== null) {
@@ -449,37 +438,7 @@ function ownSums(
     sums.running += 1;
     sums.runningSeconds += secondsRunning(moment, running);
   }
-  for (const { span } of log.shape.brokenOff) {
-    of(log.spans.now(span)).brokenOff += 1;
-  }
   return own;
-}
-
-/**
- * Whether the pass was broken off: tasks of it ran when its client left, or the cluster ended, and came to nothing. A kernel that is restarted
- * leaves its spans first, one that is killed does not:
- *
- *     span    ├────────────┤·····
- *     client  ───────────────┤ left
- *     tasks      ├───────────────────┤ lost or cancelled, or they run still
- */
-function brokenOffOf(
-  { log, ended }: FoldContext,
-  { span, origin, client, closed, joined }: Span,
-  { total, others }: SpanAccount
-): Pick<SpanRow, 'brokenOff'> {
-  const isOne = joined + (others?.get(span) ?? 0) === 0;
-  // (a notebook is open for as long as its kernel is there, and what is in no span is no pass)
-  if (!isOne || origin === 'notebook' || origin === 'default') {
-    return {};
-  }
-  const sums = total.get(span)!;
-  const left = log.clients.leftOf(client);
-  const endsWithCluster = ended && Number.isNaN(left) && Number.isNaN(closed);
-  const isWasted =
-    sums.wastedNanoseconds > 0 && (endsWithCluster || sums.lastStop >= left);
-  const goesOn = sums.running > 0 && !Number.isNaN(left);
-  return isWasted || goesOn || sums.brokenOff > 0 ? { brokenOff: true } : {};
 }
 
 /** @param order - parents first; a span whose parent is not among them is a root. */

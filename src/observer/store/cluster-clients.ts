@@ -31,11 +31,6 @@ export class ClusterClients {
     return row === undefined ? '' : labelOf(row);
   }
 
-  /** When a client left; NaN: it is connected, or not described. */
-  leftOf(client: number): number {
-    return this._rows.get(client)?.left ?? NaN;
-  }
-
   /** Changes whenever a label has, or a client has come. */
   get version(): number {
     return this._version;

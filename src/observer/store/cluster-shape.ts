@@ -75,7 +75,6 @@ const MOST_PLACED = 262_144;
 export class ClusterShape {
   readonly workers = new Map<number, WorkerRow>();
   readonly running = new Map<LaneId, RunningRow>();
-  private readonly _brokenOff: RunningRow[] = [];
   private readonly _lanes: LaneRow[] = [];
   private readonly _laneIndex = new Map<LaneId, LaneIndex>();
   private readonly _laneOf = new Map<number, LaneId>();
@@ -179,24 +178,6 @@ export class ClusterShape {
     } else {
       this.running.set(lane, row);
     }
-  }
-
-  /** The log has ended: what is told as running was broken off, for nobody told how it ended. */
-  breakOff(): void {
-    for (const row of this.running.values()) {
-      this._brokenOff.push(row);
-    }
-    this.running.clear();
-  }
-
-  /** The log goes on: what was broken off runs, or is told of again. */
-  goOn(): void {
-    this._brokenOff.length = 0;
-  }
-
-  /** What ran when the log ended without a word of it. */
-  get brokenOff(): readonly RunningRow[] {
-    return this._brokenOff;
   }
 
   /** Threads of the workers that live. */

@@ -127,8 +127,6 @@ const READINGS: readonly Reading[] = [
           return trans.__('It is counted together with others.');
         case 'untold':
           return trans.__('Nobody has told when it ended.');
-        case 'broken-off':
-          return trans.__('It was broken off while tasks of it ran.');
         case 'running':
           return trans.__('It still runs.');
         default:
@@ -908,16 +906,13 @@ function reusedOf({ pass }: Side): number {
 /** Why nobody has told yet how long a pass took; null: it has ended. */
 function lengthGap(
   pass: PassSide | null
-): 'together' | 'broken-off' | 'untold' | 'running' | null {
+): 'together' | 'untold' | 'running' | null {
   if (pass === null) {
     return null;
   }
   const { rows, isOver } = pass;
   if (rows.length === 0) {
     return 'together';
-  }
-  if (rows.some(({ brokenOff }) => brokenOff === true)) {
-    return 'broken-off';
   }
   return isOver && rows.some(({ closed }) => closed === null)
     ? 'untold'
@@ -933,8 +928,6 @@ function whyNoLength(pass: PassSide, name: string, trans: Trans): string {
       return trans.__('%1 is counted together with others', name);
     case 'untold':
       return trans.__('nobody has told when %1 ended', name);
-    case 'broken-off':
-      return trans.__('%1 was broken off while tasks of it ran', name);
     case 'running':
       return trans.__('%1 still runs', name);
     case null:

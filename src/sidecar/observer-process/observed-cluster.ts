@@ -6,7 +6,6 @@ import {
   filterKey,
   type CompiledFilter
 } from '../../observer/filter';
-import { tasksBrokenOff } from '../../observer/store/broken-off';
 import { ingestBlock, ingestBroken } from '../../observer/store/ingest';
 import type { ClientRow } from '../../observer/store/cluster-clients';
 import { blockRows } from '../../observer/store/block-rows';
@@ -65,11 +64,6 @@ export class ObservedCluster {
   private _liveState: Exclude<ClusterState, 'ended'> = 'starting';
   private _whyLive: string | undefined;
   private _end: LogEnd | null = null;
-  private _brokenOff: {
-    readonly seq: number;
-    readonly end: number;
-    readonly tasks: number;
-  } | null = null;
   /** When it was said to have ended, by this machine's wall clock; Infinity while it lives. */
   private _endToldAt = Infinity;
   private _open: OpenFields;
@@ -188,7 +182,6 @@ export class ObservedCluster {
     this._open = open;
     this._process = new SourceProcess(open.pid);
     this.store.reopen();
-    this.store.shape.goOn();
     this._end = null;
     this._endToldAt = Infinity;
     this._goOn();
@@ -238,7 +231,7 @@ export class ObservedCluster {
       ingestBroken(store, sequenceOf(blob), `a block is broken: ${why}`);
     }
     if (this._end !== null) {
-      store.shape.breakOff();
+      store.shape.running.clear();
     } else if (
       (this._liveState === 'starting' && store.shape.workers.size > 0) ||
       store.outage !== outage
@@ -281,7 +274,7 @@ export class ObservedCluster {
   end(why: EndWhy, at: number, told = '', isUnwatched = false): void {
     this._end = { why, at, told, isUnwatched };
     this._endToldAt = Date.now();
-    this._store.shape.breakOff();
+    this._store.shape.running.clear();
     this._changed();
   }
 
@@ -327,23 +320,7 @@ export class ObservedCluster {
     const endedAt = this._wallClock(at);
     return isUnwatched
       ? unwatchedSinceSentence(endedAt, told)
-      : endedSentence(
-          why,
-          endedAt,
-          this._open.kind,
-          told,
-          this._tasksBrokenOff(at)
-        );
-  }
-
-  /** How many ran at the end; counted anew only when rows have come. */
-  private _tasksBrokenOff(end: number): number {
-    const { store } = this;
-    if (this._brokenOff?.seq !== store.seq || this._brokenOff.end !== end) {
-      const tasks = tasksBrokenOff(store, end);
-      this._brokenOff = { seq: store.seq, end, tasks };
-    }
-    return this._brokenOff.tasks;
+      : endedSentence(why, endedAt, this._open.kind, told);
   }
 
   info(): ClusterInfo {

@@ -21,29 +21,19 @@ const LOCAL_BECAUSE: Readonly<Record<EndWhy, string>> = {
   'scheduler-lost': 'its process was lost'
 };
 
-/** @param brokenOff - how many tasks ran at the end. */
 export function endedSentence(
   why: EndWhy,
   wallSeconds: number,
   kind: 'embedded' | 'dask' | 'local' | 'recording' = 'embedded',
-  told = '',
-  brokenOff = 0
+  told = ''
 ): string {
   const clock = clockOf(wallSeconds);
-  const ended = `Ended at ${clock}${brokenOffText(brokenOff)}`;
   if (kind === 'local') {
-    return `${ended}: ${LOCAL_BECAUSE[why]}. The history is kept.`;
+    return `Ended at ${clock}: ${LOCAL_BECAUSE[why]}. The history is kept.`;
   }
   return why === 'scheduler-lost' && told === ''
     ? `The scheduler stopped at ${clock}. Its tasks are lost, the history is kept.`
-    : `${ended}: ${told || BECAUSE[why as keyof typeof BECAUSE]}. The history is kept.`;
-}
-
-/** Of a run that ended while tasks ran: early in its sentence, which panels cut. */
-function brokenOffText(tasks: number): string {
-  return tasks === 0
-    ? ''
-    : `, broken off while ${formatCount(tasks)} ${tasks === 1 ? 'task' : 'tasks'} ran`;
+    : `Ended at ${clock}: ${told || BECAUSE[why as keyof typeof BECAUSE]}. The history is kept.`;
 }
 
 /** Of a cluster that is not the source's own, and may go on. @param because - half a sentence */

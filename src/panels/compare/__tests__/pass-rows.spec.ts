@@ -266,22 +266,6 @@ describe('two passes of a cell', () => {
     expect(plain(headline([first, shared], false, english))).toBe(
       '# fit [7] is counted together with others'
     );
-    const rows = second.pass!.rows.map(row => ({
-      ...row,
-      brokenOff: true as const
-    }));
-    const brokenOff: Side = {
-      ...second,
-      pass: { rows, took: tookSeconds(rows), isOver: true }
-    };
-    expect(plain(headline([first, brokenOff], false, english))).toBe(
-      '# fit [7] was broken off while tasks of it ran'
-    );
-    const untaken = figureRows([first, brokenOff], false, english)[0]!;
-    expect([untaken.values, untaken.why[1]]).toEqual([
-      [5, null],
-      'It was broken off while tasks of it ran.'
-    ]);
     const took = figureRows([first, shared], false, english)[0]!;
     expect([took.values, took.why[1]]).toEqual([
       [5, null],
