@@ -44,7 +44,9 @@ class CurrentClient:
         before = self._before
         scheduler = before["scheduler"]
         while isinstance(getattr(scheduler, "_current", None), CurrentClient):
-            if scheduler.status == "running":
+            # (not its `status`: if its cluster has ended, what is computed next is to say so, and
+            # not to run in this process)
+            if scheduler._status == "running":
                 break
             before = scheduler._current._before
             scheduler = before["scheduler"]

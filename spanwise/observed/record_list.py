@@ -47,7 +47,8 @@ class RecordList(list[dict[str, Any]]):
 
 
 def _row(record: Mapping[str, Any]) -> tuple[str, ...]:
-    parts = record["startstops"]
+    # (programs may take out of it, or put into it, what they like)
+    parts = record.get("startstops") or ()
     start = min((part["start"] for part in parts), default=None)
     if start is None:
         return _first(record, "", "")
@@ -56,5 +57,5 @@ def _row(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _first(record: Mapping[str, Any], *times: str) -> tuple[str, ...]:
-    key = one_line(str(record["key"]), _KEY_LENGTH)
-    return key, record["status"], str(record["worker_name"] or ""), *times
+    key = one_line(str(record.get("key", "")), _KEY_LENGTH)
+    return key, str(record.get("status", "")), str(record.get("worker_name") or ""), *times

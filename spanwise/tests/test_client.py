@@ -358,6 +358,22 @@ def test_nested_clients_restore_the_one_before() -> None:
             each.close()
 
 
+def test_a_client_whose_cluster_has_ended_stays_the_one_before() -> None:
+    schedulers = [ClientScheduler() for _ in range(2)]
+    try:
+        first, second = (LocalClient(each) for each in schedulers)
+        first.fake.link.close()
+        until(lambda: first.status == "closed")
+        second.close()
+        # (else what is computed next would run in this process, and nobody would be told)
+        assert default_client() is first
+        first.close()
+        assert dask.config.get("scheduler", default=None) is None
+    finally:
+        for each in schedulers:
+            each.close()
+
+
 def test_scheduler_dies(client: LocalClient) -> None:
     client.fake.hold.clear()
     future = client.submit(increment, 77)
@@ -417,7 +433,6 @@ def test_memory_sampler(client: LocalClient) -> None:
     ("limits", "text"),
     [
         ([0, 0], "no limit"),
-        ([], "no limit"),
         # No line breaks inside of a figure.
         ([2**31], "2.00\xa0GiB"),
         ([2**31] * 3, "3\xa0×\xa02.00\xa0GiB"),
@@ -432,6 +447,9 @@ def test_memory_limits_are_not_taken_for_the_machine_s_memory(limits: list[int],
         dead=None,
     )
     assert f"memory {text}<" in cluster_facts_html(session, "running")
+    # Without workers there is nothing that could have a limit.
+    limits.clear()
+    assert "memory" not in cluster_facts_html(session, "running")
 
 
 def test_html_is_escaped(client: LocalClient) -> None:

@@ -465,6 +465,9 @@ def test_a_long_list_of_records_shows_its_ends(client: Client) -> None:
     page = many._repr_html_()
     assert page.count("<tr>") == 11 and "… 99,990 more" in page and "&lt;99999&gt;" in page
     assert repr(type(records)()) == "0 records"
+    # Programs may take out of their rows what they like.
+    bare = type(records)([{"key": "bare"}, {}, {**records[0], "startstops": None}])
+    assert repr(bare).splitlines()[1].split() == ["bare"] and "bare" in bare._repr_html_()
     # For programs it is a list: of dictionaries, as ever.
     assert isinstance(records, list) and records == [*records] and type(records[0]) is dict
     assert pickle.loads(pickle.dumps(records)) == records

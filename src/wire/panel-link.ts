@@ -386,10 +386,6 @@ export type SpanRow = {
   readonly id?: string;
   /** How many other passes of its path are counted in the row, because there are many, without `all`. Left out: none. */
   readonly others?: number;
-  /**
-   * Tasks of its subtree ran when its client left or the cluster ended: nobody knows how long it would have taken. Left out: none did; or by an
-   * observer of before.
-   */
   /** Of a cell: the number that Jupyter showed beside it as it ran. Left out: it is not known, or the row has several. */
   readonly execution?: number;
   /** Of a cell: its id in the notebook, which it keeps when it is edited. Left out: it is not known. */

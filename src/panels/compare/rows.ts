@@ -702,11 +702,11 @@ function isEmpty({ metrics }: Side): boolean {
 /** The one of both of which nothing was answered while something was of the other; null: neither. */
 function emptyPlace(sides: Sides): 0 | 1 | null {
   const [first, second] = each(sides, isEmpty);
-  return first === second || sides.some(({ metrics }) => metrics === null)
-    ? null
-    : first
-      ? 0
-      : 1;
+  // (of what is not known nobody can say that the filter leaves it)
+  const isUnknown = sides.some(
+    ({ metrics }) => metrics === null || metrics.notKnown !== undefined
+  );
+  return first === second || isUnknown ? null : first ? 0 : 1;
 }
 
 /** Of a filter that has all in one of the two; '': it has something in both, or nothing. */
@@ -717,11 +717,12 @@ function oneSidedText(sides: Sides, trans: Trans): string {
   }
   const full = empty === 0 ? 1 : 0;
   const names = columnNames(sides, trans);
+  const { attributedNanoseconds, runningSeconds } = sides[full].metrics!;
   return trans.__(
     'The filter leaves nothing of %1, so nothing can be compared; of %2 it leaves %3 of thread time.',
     names[empty],
     names[full],
-    formatDuration(sides[full].metrics!.attributedNanoseconds / 1e9)
+    formatDuration(attributedNanoseconds / 1e9 + (runningSeconds ?? 0))
   );
 }
 

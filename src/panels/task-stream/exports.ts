@@ -260,7 +260,11 @@ function textWidthOf(font: string): (text: string) => number {
   if (context !== null) {
     context.font = `11px ${font}`;
   }
-  return text => context?.measureText(text).width ?? text.length * 6;
+  return text => {
+    // (as it is drawn)
+    const shown = shownText(text);
+    return context?.measureText(shown).width ?? shown.length * 6;
+  };
 }
 
 // ---------------------------------------------------------------------- tasks

@@ -293,8 +293,12 @@ export class PanelSession {
         owner: this,
         isWanted
       });
-    } catch {
-      // NotWanted
+    } catch (error) {
+      if (!(error instanceof NotWanted)) {
+        watch.isReading = false;
+        const { view } = watch.question.fields;
+        this._rest(watch, foldFailedSentence(view, error));
+      }
       return;
     }
     watch.isReading = false;

@@ -509,6 +509,26 @@ describe('two runs', () => {
     expect(plain(headline([none, load], true, english))).toBe(
       'The filter leaves nothing of elsewhere, so nothing can be compared; of first-look it leaves 8.00 s of thread time.'
     );
+    // What only runs so far is left, too.
+    const runs = {
+      ...load,
+      metrics: {
+        ...load.metrics!,
+        attributedNanoseconds: 0,
+        runningSeconds: 2
+      }
+    };
+    expect(plain(headline([none, runs], true, english))).toContain(
+      'of first-look it leaves 2.00 s of thread time'
+    );
+    // Of what is not known nobody can say that the filter leaves it.
+    const unknown = {
+      ...load,
+      metrics: { ...load.metrics!, notKnown: 'status' as const }
+    };
+    expect(plain(headline([none, unknown], true, english))).not.toContain(
+      'leaves nothing'
+    );
     // Spans are of the whole run, whatever is filtered.
     expect(areComparable([load, none], 'span', true)).toBe(true);
     expect(areComparable([first, other()], 'span', false)).toBe(false);

@@ -162,6 +162,27 @@ describe('logs that nobody has asked about', () => {
     second.close();
   });
 
+  it('tell who asks that they cannot be read, once', async () => {
+    const { open, page } = observer();
+    const cluster = open('c1', longLog);
+    const own = page();
+    jest.spyOn(cluster, 'readInSlices').mockImplementationOnce(function* () {
+      yield;
+      throw new Error('the disk is full');
+    });
+    own.ask(1, 'c1', { maxHz: 4 });
+    const failures = () => own.kinds().filter(kind => kind === 'failure 1');
+    await waitFor('the failure', () => failures().length > 0);
+    expect(JSON.stringify(own.sent)).toContain(
+      'summary could not be computed: the disk is full.'
+    );
+    // It is asked anew with the next change.
+    own.message('change', { id: 1, question: 7 });
+    await waitFor('the answer', () => own.kinds().includes('snapshot 1'));
+    expect(failures()).toHaveLength(1);
+    own.close();
+  });
+
   it('are asked what a watch was changed to while they were read, once', async () => {
     const { open, page } = observer();
     open('c1', longLog);
