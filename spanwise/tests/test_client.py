@@ -6,7 +6,9 @@ import operator
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -343,25 +345,26 @@ def test_default_client(scheduler: ClientScheduler) -> None:
         default_client()
 
 
+@contextmanager
+def nested_clients(count: int) -> Iterator[list[LocalClient]]:
+    """So many clients, each of a cluster of its own; the last one is the current one."""
+    with ExitStack() as stack:
+        schedulers = [stack.enter_context(closing(ClientScheduler())) for _ in range(count)]
+        yield [LocalClient(each) for each in schedulers]
+
+
 def test_nested_clients_restore_the_one_before() -> None:
-    schedulers = [ClientScheduler() for _ in range(3)]
-    try:
-        first, second, third = (LocalClient(each) for each in schedulers)
+    with nested_clients(3) as (first, second, third):
         second.close()
         assert default_client() is third
         third.close()
         assert default_client() is first
         first.close()
         assert dask.config.get("scheduler", default=None) is None
-    finally:
-        for each in schedulers:
-            each.close()
 
 
 def test_a_client_whose_cluster_has_ended_stays_the_one_before() -> None:
-    schedulers = [ClientScheduler() for _ in range(2)]
-    try:
-        first, second = (LocalClient(each) for each in schedulers)
+    with nested_clients(2) as (first, second):
         first.fake.link.close()
         until(lambda: first.status == "closed")
         second.close()
@@ -369,9 +372,6 @@ def test_a_client_whose_cluster_has_ended_stays_the_one_before() -> None:
         assert default_client() is first
         first.close()
         assert dask.config.get("scheduler", default=None) is None
-    finally:
-        for each in schedulers:
-            each.close()
 
 
 def test_scheduler_dies(client: LocalClient) -> None:

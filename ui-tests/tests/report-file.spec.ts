@@ -3,12 +3,9 @@ import { expect, type Page, test } from '@playwright/test';
 import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { setting } from '../servers';
+import { EVIL, SHOWN } from '../pages/hostile-text';
 import { openOffline, type PageRecord } from '../pages/offline-file';
 import { takePicture } from '../pages/pictures';
-
-const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
-/** As pages show it: what is hidden in it is written out. */
-const SHOWN = EVIL.replace('\u202e', '\\u202e');
 
 /** A hundred tasks of 10 ms on two threads, one after another; the first reads from a disk too. */
 const WRITE = `import sys

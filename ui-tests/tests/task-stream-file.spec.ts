@@ -2,13 +2,11 @@
 import { expect, test } from '@playwright/test';
 import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
+import { EVIL, SHOWN } from '../pages/hostile-text';
 import { openOffline } from '../pages/offline-file';
 import { takePicture } from '../pages/pictures';
 import { setting } from '../servers';
 
-const EVIL = '</script><img src=x onerror=alert(1)>\u202e';
-/** As pages show it: what is hidden in it is written out. */
-const SHOWN = EVIL.replace('\u202e', '\\u202e');
 /** Numbers that a double holds exactly, on the clock of the wall too. */
 const BEGIN = 1_750_000_000;
 

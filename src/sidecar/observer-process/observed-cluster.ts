@@ -206,20 +206,23 @@ export class ObservedCluster {
 
   /** Reads what waits, with a break behind every block: whoever asks meanwhile reads the rest. */
   *readInSlices(): Slices<void> {
-    for (let blob = this._unread.take(); blob; blob = this._unread.take()) {
-      this._read(blob);
+    while (this._readNext()) {
       yield;
     }
   }
 
   private _readBlocks(): void {
-    for (let blob = this._unread.take(); blob; blob = this._unread.take()) {
-      this._read(blob);
+    while (this._readNext()) {
+      // (all of them)
     }
   }
 
-  /** One that cannot be read leaves a gap, and the rest go on. */
-  private _read(blob: Uint8Array): void {
+  /** A block that cannot be read leaves a gap, and the rest go on. @returns whether one waited. */
+  private _readNext(): boolean {
+    const blob = this._unread.take();
+    if (blob === undefined) {
+      return false;
+    }
     const store = this._store;
     const { outage } = store;
     try {
@@ -238,6 +241,7 @@ export class ObservedCluster {
     ) {
       this._goOn();
     }
+    return true;
   }
 
   /** The state of a log whose source is there, by what has been read: asked between two blocks, too. */

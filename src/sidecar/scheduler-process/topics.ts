@@ -123,11 +123,11 @@ export class Topics<Listener> {
 
   /** A topic, or all that have had events. */
   read(name: string | null): TopicRead[] {
-    const topic = name === null ? undefined : this._topics.get(name);
-    const topics = topic === undefined ? [] : [topic];
-    return (name === null ? [...this._topics.values()] : topics).map(
-      ({ events, ...rest }) => ({ ...rest, events: [...events.values()] })
-    );
+    if (name === null) {
+      return Array.from(this._topics.values(), asRead);
+    }
+    const topic = this._topics.get(name);
+    return topic === undefined ? [] : [asRead(topic)];
   }
 
   /** @throws BrokenFrame if a listener has too many topics, which its client prevents. */
@@ -220,4 +220,8 @@ export class Topics<Listener> {
 
 function bytesOf({ topic, content }: KeptEvent): number {
   return content.length + 2 * topic.name.length + OVERHEAD_BYTES;
+}
+
+function asRead({ name, total, events }: Topic): TopicRead {
+  return { name, total, events: [...events.values()] };
 }
