@@ -9,6 +9,7 @@ import { Answers } from './answers';
 import { ObservedCluster, type OpenFields } from './observed-cluster';
 import { RefusedSources } from './refused-sources';
 import { forgottenSentence } from './sentences';
+import { AT_ONCE_BYTES } from './unread-blocks';
 import type { WorkQueue } from './work-queue';
 
 /** A source whose link broke without an `end` counts as dead after this time. */
@@ -44,6 +45,7 @@ export class Clusters {
   private _forgotten: ClusterInfo[] = [];
   private readonly _lostTimers = new Map<string, NodeJS.Timeout>();
   private readonly _listeners = new Set<() => void>();
+  private _isReadingBeforeDrop = false;
 
   readonly refused = new RefusedSources(() => this._changed());
 
@@ -130,7 +132,7 @@ export class Clusters {
       return;
     }
     const { lostAfterMilliseconds = LOST_AFTER_MILLISECONDS } = this._options;
-    const lostAt = cluster.now();
+    const lostAt = performance.now();
     const began = Date.now();
     const look = (): void => {
       const passed = Date.now() - began;
@@ -175,6 +177,10 @@ export class Clusters {
       if (sum <= this._budgetBytes && i >= surplus) {
         return;
       }
+      if (cluster.unreadBytes > AT_ONCE_BYTES) {
+        void this._readBeforeDrop(cluster);
+        return;
+      }
       sum -= nbytes;
       this._entries.delete(id);
       const info = {
@@ -186,6 +192,25 @@ export class Clusters {
       this._options.note(forgottenSentence(cluster.name));
       this._changed();
     }
+  }
+
+  /** What is listed of it from then on takes all its blocks. What is dropped is decided anew: it may go on meanwhile. */
+  private async _readBeforeDrop(cluster: ObservedCluster): Promise<void> {
+    if (this._isReadingBeforeDrop) {
+      return;
+    }
+    this._isReadingBeforeDrop = true;
+    try {
+      await this._options.queue.run(cluster.readInSlices(), false, {
+        owner: cluster,
+        isWanted: () => this.get(cluster.id)?.cluster === cluster
+      });
+    } catch {
+      // (another log has replaced it, or the observer ends)
+    } finally {
+      this._isReadingBeforeDrop = false;
+    }
+    this.keepBudget();
   }
 
   dispose(): void {

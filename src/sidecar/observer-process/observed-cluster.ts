@@ -50,8 +50,8 @@ const TOLD_SECONDS = 1;
 /** How a log ended, as its source said. */
 type LogEnd = {
   readonly why: EndWhy;
-  /** Seconds since the cluster's start. */
-  readonly at: number;
+  /** Seconds since the cluster's start: by what has been read, if nobody said it. */
+  at(): number;
   readonly told: string;
   /** Whether only watching has ended. */
   readonly isUnwatched: boolean;
@@ -63,6 +63,8 @@ export class ObservedCluster {
   /** Of a log that has not ended. */
   private _liveState: Exclude<ClusterState, 'ended'> = 'starting';
   private _whyLive: string | undefined;
+  /** Its source has gone without a word, and may come back. */
+  private _isLinkLost = false;
   private _end: LogEnd | null = null;
   /** When it was said to have ended, by this machine's wall clock; Infinity while it lives. */
   private _endToldAt = Infinity;
@@ -119,6 +121,9 @@ export class ObservedCluster {
     if (this._end !== null) {
       return 'ended';
     }
+    if (this._isLinkLost) {
+      return 'reconnecting';
+    }
     this._readBlocks();
     return this._liveState;
   }
@@ -146,19 +151,23 @@ export class ObservedCluster {
 
   /** Wall clock seconds. */
   private get _endedAt(): number | undefined {
-    return this._end === null ? undefined : this._wallClock(this._end.at);
+    return this._end === null ? undefined : this._wallClock(this._end.at());
   }
 
   /** Seconds since the cluster's start, at this moment. */
   now(): number {
+    return this.ended ? this.store.now : this._timeAt(performance.now());
+  }
+
+  /** Seconds since the cluster's start, at a moment of the steady clock. */
+  private _timeAt(moment: number): number {
+    const { outage, now } = this.store;
     // (what a scheduler that cannot be reached does is not known)
-    return this.ended || this.store.outage !== null
-      ? this.store.now
+    return outage !== null
+      ? now
       : Math.max(
-          this.store.now,
-          this._openedAt -
-            this._wallClock(0) +
-            (performance.now() - this._opened) / 1000
+          now,
+          this._openedAt - this._wallClock(0) + (moment - this._opened) / 1000
         );
   }
 
@@ -178,10 +187,12 @@ export class ObservedCluster {
     return () => this._listeners.delete(listener);
   }
 
+  /** Its source is back. What waits is read when somebody asks, as before. */
   reopened(open: OpenFields): void {
     this._open = open;
     this._process = new SourceProcess(open.pid);
-    this.store.reopen();
+    this._store.reopen();
+    this._isLinkLost = false;
     this._end = null;
     this._endToldAt = Infinity;
     this._goOn();
@@ -264,29 +275,37 @@ export class ObservedCluster {
   }
 
   linkLost(): void {
-    if (!this.ended && this.state !== 'reconnecting') {
-      this._liveState = 'reconnecting';
-      this._whyLive = reconnectingSentence(
-        this.store.now,
-        this._process.isSeen
-      );
+    if (!this.ended && !this._isLinkLost) {
+      this._isLinkLost = true;
       this._changed();
     }
   }
 
   /** `at`: seconds since the cluster's start. */
   end(why: EndWhy, at: number, told = '', isUnwatched = false): void {
-    this._end = { why, at, told, isUnwatched };
+    this._ended({ why, at: () => at, told, isUnwatched });
+  }
+
+  /**
+   * Its source is gone without a word. Of a Dask cluster that is who watched it, and the cluster may go on.
+   *
+   * @param moment - when, by the steady clock.
+   */
+  lost(moment: number): void {
+    const isUnwatched = this._open.kind === 'dask';
+    this._ended({
+      why: 'scheduler-lost',
+      at: () => this._timeAt(moment),
+      told: isUnwatched ? WATCHER_LOST : '',
+      isUnwatched
+    });
+  }
+
+  private _ended(end: LogEnd): void {
+    this._end = end;
     this._endToldAt = Date.now();
     this._store.shape.running.clear();
     this._changed();
-  }
-
-  /** Its source is gone without a word. Of a Dask cluster that is who watched it, and the cluster may go on. */
-  lost(at: number): void {
-    const isUnwatched = this._open.kind === 'dask';
-    const told = isUnwatched ? WATCHER_LOST : '';
-    this.end('scheduler-lost', at, told, isUnwatched);
   }
 
   compiled(filter: Filter): CompiledFilter {
@@ -318,10 +337,12 @@ export class ObservedCluster {
   /** Why it is in its state, if there is more to say. */
   private _why(): string | undefined {
     if (this._end === null) {
-      return this._whyLive;
+      return this._isLinkLost && this._liveState !== 'reconnecting'
+        ? reconnectingSentence(this.store.now, this._process.isSeen)
+        : this._whyLive;
     }
     const { why, at, told, isUnwatched } = this._end;
-    const endedAt = this._wallClock(at);
+    const endedAt = this._wallClock(at());
     return isUnwatched
       ? unwatchedSinceSentence(endedAt, told)
       : endedSentence(why, endedAt, this._open.kind, told);

@@ -281,7 +281,10 @@ export class PanelSession {
     });
   }
 
-  /** Others' questions get their turns meanwhile. Then the watch asks what it was changed to. */
+  /**
+   * Others' questions get their turns meanwhile, and so do this page's other ones: the log is an asker of its own. Then the watch asks what
+   * it was changed to.
+   */
   private async _readBefore(
     watch: KeptWatch,
     cluster: ObservedCluster
@@ -290,7 +293,7 @@ export class PanelSession {
       !this._closed && this._watches.get(watch.question.fields.id) === watch;
     try {
       await this._queue.run(cluster.readInSlices(), true, {
-        owner: this,
+        owner: cluster,
         isWanted
       });
     } catch (error) {
@@ -416,7 +419,21 @@ export class PanelSession {
     }
   }
 
-  private _detail({ fields }: MessageOf<'detail'>): void {
+  private _detail(message: MessageOf<'detail'>): void {
+    const cluster = this._clusters.get(message.fields.cluster)?.cluster;
+    if (cluster !== undefined && cluster.unreadBytes > AT_ONCE_BYTES) {
+      const asker = { owner: cluster, isWanted: () => !this._closed };
+      const tell = (): void => this._tellDetail(message);
+      this._queue.run(cluster.readInSlices(), true, asker).then(tell, tell);
+    } else {
+      this._tellDetail(message);
+    }
+  }
+
+  private _tellDetail({ fields }: MessageOf<'detail'>): void {
+    if (this._closed) {
+      return;
+    }
     const store = this._clusters.get(fields.cluster)?.cluster.store;
     const row = store?.runRows.get(fields.run) ?? -1;
     const { request } = fields;

@@ -154,12 +154,11 @@ export class WorkQueue {
         break;
       }
       const stop = Math.min(end, now + SHARE_MILLISECONDS);
-      for (
-        let job = line.next();
-        job !== undefined && this._now() < stop;
-        job = line.next()
-      ) {
+      let job = line.next();
+      while (job !== undefined) {
+        // (one slice at least, however little time the others have left: whose turn passes without one is the last again)
         job.advance(stop, this._now);
+        job = this._now() < stop ? line.next() : undefined;
       }
       line.endTurn();
       this._lines.delete(owner);

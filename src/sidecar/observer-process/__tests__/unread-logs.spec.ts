@@ -5,7 +5,7 @@ import { waitFor } from '../../../testing/wait-for';
 import type { ClusterInfo } from '../../../wire/panel-link';
 import { complete } from '../../../observer/folds/context';
 import { Clusters } from '../clusters';
-import type { ObservedCluster } from '../observed-cluster';
+import type { ObservedCluster, OpenFields } from '../observed-cluster';
 import { PanelSession } from '../panel-session';
 import { AT_ONCE_BYTES } from '../unread-blocks';
 import { WorkQueue } from '../work-queue';
@@ -31,18 +31,21 @@ type Told = {
   readonly clusters?: readonly ClusterInfo[];
 };
 
+const opening = (id: string): OpenFields =>
+  ({
+    ...{ clusterId: id, logId: `log of ${id}`, name: id, kind: 'embedded' },
+    ...{ wallEpoch: 0, clockAhead: 0, pid: process.pid, environment: '' }
+  }) as OpenFields;
+
 /** An observer without sockets, whose clock goes on by half a millisecond whenever the queue looks: a share is four blocks. */
-function observer() {
+function observer(budget: { readonly budgetBytes?: number } = {}) {
   let at = 0;
   const notes: string[] = [];
   const note = (sentence: string): void => void notes.push(sentence);
   const queue = new WorkQueue(() => (at += 0.5));
-  const clusters = new Clusters({ queue, note });
+  const clusters = new Clusters({ queue, note, ...budget });
   const open = (id: string, blobs: readonly Uint8Array[]): ObservedCluster => {
-    const cluster = clusters.open({
-      ...{ clusterId: id, logId: `log of ${id}`, name: id, kind: 'embedded' },
-      ...{ wallEpoch: 0, clockAhead: 0, pid: process.pid, environment: '' }
-    } as never);
+    const cluster = clusters.open(opening(id));
     cluster.take(blobs);
     return cluster;
   };
@@ -160,6 +163,96 @@ describe('logs that nobody has asked about', () => {
     expect(order).toEqual(['snapshot 2', 'snapshot 1']);
     first.close();
     second.close();
+  });
+
+  it('keep no other question of the page waiting', async () => {
+    const { open, page } = observer();
+    open('c1', log(20 * RUNS));
+    open('short', shortLog);
+    const own = page();
+    own.ask(1, 'c1', { maxHz: 4 });
+    own.message('detail', { request: 7, cluster: 'c1', run: 1 });
+    own.ask(2, 'short', { maxHz: 4 });
+    await waitFor('the answers', () => own.sent.length === 4);
+    expect(own.kinds().filter(kind => kind !== 'clusters')).toEqual([
+      'snapshot 2',
+      'detail undefined',
+      'snapshot 1'
+    ]);
+    own.close();
+  });
+
+  it('are not read in one go for the detail of a task', async () => {
+    const { open, page } = observer();
+    const cluster = open('c1', longLog);
+    const own = page();
+    const waits = cluster.unreadBytes;
+    own.message('detail', { request: 7, cluster: 'c1', run: 1 });
+    expect(cluster.unreadBytes).toBe(waits);
+    const told = () => own.sent.find(({ type }) => type === 'detail');
+    await waitFor('the detail', () => told() !== undefined);
+    expect(told()!.fields).toMatchObject({ request: 7, run: { run: 1 } });
+    // Nobody waits for the answer to a page that has gone.
+    open('c2', longLog);
+    own.message('detail', { request: 8, cluster: 'c2', run: 1 });
+    own.close();
+    await new Promise(resolve => setImmediate(resolve));
+    expect(own.sent.filter(({ type }) => type === 'detail')).toHaveLength(1);
+  });
+
+  it('are not read when their source is gone, is back, or is given up', () => {
+    const { open } = observer();
+    const cluster = open('c1', longLog);
+    const waits = cluster.unreadBytes;
+    cluster.linkLost();
+    expect(cluster.state).toBe('reconnecting');
+    cluster.reopened({ ...opening('c1'), wallEpoch: 100 });
+    cluster.linkLost();
+    cluster.lost(performance.now());
+    expect(cluster.unreadBytes).toBe(waits);
+    expect(cluster.state).toBe('ended');
+    // Then it is told as it would have been.
+    const eager = open('c2', longLog);
+    eager.info();
+    eager.linkLost();
+    expect(eager.info().why).toMatch(/^Reconnecting\. Figures are from /);
+    cluster.reopened(opening('c1'));
+    cluster.linkLost();
+    expect(cluster.info().why).toBe(eager.info().why);
+    expect(cluster.unreadBytes).toBe(0);
+    cluster.reopened(opening('c1'));
+    expect(cluster.info()).toMatchObject({ state: 'running', tasks: RUNS });
+    expect(cluster.info().why).toBeUndefined();
+  });
+
+  it('are read between other questions before their history is dropped', async () => {
+    const { clusters, notes, open } = observer({ budgetBytes: 1000 });
+    const [old] = ['c1', 'c2'].map(id => {
+      const cluster = open(id, longLog);
+      cluster.end('closed', 10);
+      return cluster;
+    });
+    const waits = old!.unreadBytes;
+    clusters.keepBudget();
+    clusters.keepBudget();
+    expect([old!.unreadBytes, notes]).toEqual([waits, []]);
+    await waitFor('the drop', () => notes.length > 0);
+    expect(clusters.forgotten('c1')).toMatchObject({ tasks: RUNS });
+    expect(clusters.get('c2')).toBeDefined();
+    expect(notes).toHaveLength(1);
+  });
+
+  it('stay if their source is back before they are dropped', async () => {
+    const { clusters, notes, open } = observer({ budgetBytes: 1000 });
+    const old = open('c1', longLog);
+    old.end('closed', 10);
+    open('c2', shortLog).end('closed', 10);
+    clusters.keepBudget();
+    open('c1', []);
+    await waitFor('the reading', () => old.unreadBytes === 0);
+    await new Promise(resolve => setImmediate(resolve));
+    expect(clusters.get('c1')?.cluster).toBe(old);
+    expect(notes).toEqual([expect.stringContaining('c2')]);
   });
 
   it('tell who asks that they cannot be read, once', async () => {

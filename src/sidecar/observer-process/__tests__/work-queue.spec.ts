@@ -89,6 +89,19 @@ describe('askers', () => {
     expect(work.milliseconds).toBe(510);
   });
 
+  it('do a slice at least in each of their turns, however little time is left', async () => {
+    // Each look at this clock takes half a millisecond: the third asker's turn begins with the last one of the 8 ms.
+    let at = 0;
+    const queue = new WorkQueue(() => (at += 0.5));
+    const log: string[] = [];
+    await Promise.all(
+      ['a', 'b', 'c'].map(name =>
+        queue.run(steps(name, 8, log), true, { owner: {}, isWanted: always })
+      )
+    );
+    expect(log.slice(0, 7).join('')).toBe('aaabbbc');
+  });
+
   it('are not kept from what is not urgent by what is', async () => {
     const work = new Work();
     const asker = { owner: {}, isWanted: always };
