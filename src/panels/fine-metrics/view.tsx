@@ -6,7 +6,7 @@ import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import type { Box } from '../card-place';
 import { FloatingCard } from '../floating-card';
-import { formatCount, legendWord } from '../format';
+import { formatCount, formatShare, legendWord } from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
 import { legendOf, longest, seenOf, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
@@ -326,7 +326,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
         <FunctionCard
           row={pointed}
           isPartOfAll={isPartOfAll(result)}
-          whyUnknown={whyUnknown(pointed, props)}
+          remarks={remarksIn(pointed, props)}
           trans={trans}
           boxOf={() =>
             (
@@ -340,22 +340,31 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   );
 }
 
-/** What its parts leave unknown, and why: in the card, for nobody looks for a tooltip of a word in a list below. */
-function whyUnknown(
+/** What of its time was imports, then what its parts leave unknown, and why: in the card, for nobody looks for a tooltip of a word in a list below. */
+function remarksIn(
   { parts }: FunctionRow,
   { result, isNode, trans }: FineMetricsViewProps
 ): string[] {
-  return parts
+  const imports = parts
+    .filter(({ id }) => id === 'import' && result.unit === 'seconds')
+    .map(({ text }) =>
+      trans.__(
+        '%1 of it went into importing modules, before the tasks’ own code ran.',
+        text
+      )
+    );
+  const unknown = parts
     .filter(({ id }) => id === 'noncpu' || id === 'compute')
     .map(part => remarkOn(part, result, trans, isNode))
     .filter(why => why !== '');
+  return [...imports, ...unknown];
 }
 
-/** The uses of a function's time; shown beside its row, never over it. */
+/** The uses of a function's time, as shares of that time, like its row's bar; shown beside its row, never over it. */
 function FunctionCard(props: {
   readonly row: FunctionRow;
   readonly isPartOfAll: boolean;
-  readonly whyUnknown: readonly string[];
+  readonly remarks: readonly string[];
   readonly trans: TranslationBundle;
   boxOf(): Box;
   onGone(): void;
@@ -372,6 +381,10 @@ function FunctionCard(props: {
             row.executions,
             formatCount(row.executions)
           )}
+          {' · '}
+          {props.isPartOfAll
+            ? trans.__('%1 under this filter', row.shareText)
+            : trans.__('%1 of all', row.shareText)}
         </span>
       </div>
       <table className="sw-card-table">
@@ -391,16 +404,17 @@ function FunctionCard(props: {
               <strong>{row.text}</strong>
             </td>
             <td>
-              {props.isPartOfAll
-                ? trans.__('%1 under this filter', row.shareText)
-                : trans.__('%1 of all', row.shareText)}
+              {trans.__(
+                '%1 of its total',
+                formatShare(row.total > 0 ? 1 : null)
+              )}
             </td>
           </tr>
         </tbody>
       </table>
-      {props.whyUnknown.map(why => (
-        <div key={why} className="sw-card-why">
-          {why}
+      {props.remarks.map(remark => (
+        <div key={remark} className="sw-card-why">
+          {remark}
         </div>
       ))}
       <div className="sw-card-hint">

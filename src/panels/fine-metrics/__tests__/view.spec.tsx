@@ -208,6 +208,59 @@ describe('Fine Performance Metrics', () => {
     jest.useRealTimers();
   });
 
+  it('has in the card of a function shares of its time alone, and says how much of it were imports', () => {
+    jest.useFakeTimers();
+    const [like] = whole.byFunction;
+    const f = {
+      ...like!,
+      function: 'f',
+      total: 4,
+      beside: {},
+      activities: { 'thread-cpu': 1, import: 3 }
+    };
+    const result: FineMetricsResult = {
+      ...whole,
+      byFunction: [f],
+      others: null,
+      byActivity: Object.entries(f.activities).map(([activity, value]) => ({
+        activity,
+        value,
+        share: value / 40
+      })),
+      idle: [{ cause: 'unknown', seconds: 36 }],
+      wholeSeconds: 40
+    };
+    const card = () => {
+      const row = list('By function').querySelector('button')!;
+      act(() => {
+        row.blur();
+        row.focus();
+      });
+      act(() => jest.advanceTimersByTime(200));
+      const [table] = view.all('.sw-card-table');
+      return {
+        head: plain(view.all('.sw-card-aside')[0]!.textContent),
+        shares: [...(table as HTMLTableElement).rows].map(({ cells }) =>
+          plain(cells[2]!.textContent)
+        ),
+        remarks: view
+          .all('.sw-card-why')
+          .map(({ textContent }) => plain(textContent))
+      };
+    };
+    view.show(result);
+    const { head, shares, remarks } = card();
+    expect(head).toMatch(/ executions? · 10 % under this filter$/);
+    expect(shares).toEqual(['25 %', '75 %', '100 % of its total']);
+    expect(remarks).toEqual([
+      '3.00 s of it went into importing modules, before the tasks’ own code ran.'
+    ]);
+    const activities = { 'thread-cpu': 4 };
+    view.show({ ...result, byFunction: [{ ...f, activities }] });
+    expect(card().remarks).toEqual([]);
+    jest.useRealTimers();
+  });
+
   it('says whose seconds the bar is of', () => {
     const aside = () => view.all('.sw-block-aside')[0]!.textContent;
     view.show(whole);
