@@ -52,7 +52,12 @@ export function areAlike(
   notebookOf: NotebookOf
 ): boolean {
   const isTold = [a, b].every(({ functions }) => (functions ?? []).length > 0);
-  return isTold ? sharedFunctions(a, b) > 0 : isOfSameProgram(a, b, notebookOf);
+  return isTold ? haveCommonFunctions(a, b) : isOfSameProgram(a, b, notebookOf);
+}
+
+/** Of those that both tell of. */
+export function haveCommonFunctions(a: ClusterInfo, b: ClusterInfo): boolean {
+  return sharedFunctions(a, b) > 0;
 }
 
 /** How many functions both ran, of those that they tell of. */

@@ -45,7 +45,7 @@ import {
   RunWatch,
   runsOf
 } from './model';
-import { areAlike, proposedRun } from './other-run';
+import { areAlike, haveCommonFunctions, proposedRun } from './other-run';
 import {
   areEmpty,
   BY,
@@ -88,6 +88,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _isOwnFirst: boolean | null;
   /** The id of the own run that the other was proposed to. */
   private _proposedTo: string | null = null;
+  /** The id of the proposed run whose figures were seen, of the own one if passes were: it stays, though another may come to be nearer. */
+  private _settledOn: string | null = null;
+  /** What is shown may stay: runs without a common function give way to what is proposed next, and so do passes of which the user picked one. */
+  private _isOfUse = false;
   private _ownWatch: RunWatch | null = null;
   private _otherWatch: RunWatch | null = null;
   /** Of the other run, which has the filter of the own: no other panel needs it. */
@@ -536,9 +540,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   /**
    * The other run is the chosen one; else the last of its name; else, until one is chosen, what is proposed to the own run: an earlier run that
-   * is alike, else an earlier pass of the newest cell, else any run.
+   * is alike, else an earlier pass of the newest cell, else any run. Once its figures were seen, what is proposed stays.
    */
   private _choose(): void {
+    this._settle();
     const runs = runsOf(this.context.feed.clusters);
     const chosen = this._chosen;
     const proposed = chosen === null ? this._proposed() : null;
@@ -565,6 +570,39 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     if (!this._arePassesChosen) {
       this._setPasses(passes);
     }
+    this._isOfUse =
+      run !== null &&
+      this.cluster !== null &&
+      (run.cluster === this.cluster.cluster
+        ? this._pickedPass() === undefined
+        : haveCommonFunctions(run, this.cluster));
+  }
+
+  private _settle(): void {
+    const [own, other] = this._ownAndOther();
+    if (
+      this._isOfUse &&
+      this._proposedTo === own?.cluster &&
+      this._settled() === null &&
+      this._sides().every(({ metrics }) => metrics?.byFunction.length)
+    ) {
+      this._settledOn = other!.cluster;
+    }
+  }
+
+  /** Null also if it is gone. */
+  private _settled(): ClusterInfo | null {
+    return (
+      this.context.feed.clusters.find(
+        ({ cluster }) => cluster === this._settledOn
+      ) ?? null
+    );
+  }
+
+  private _pickedPass(): string | undefined {
+    return (this.context.selection.filter.spans?.any ?? []).flatMap(term =>
+      'path' in term && term.id !== undefined ? [term.id] : []
+    )[0];
   }
 
   /** @param run - what is proposed otherwise. */
@@ -573,14 +611,12 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     if (this._chosen !== null || this._arePassesChosen || own === null) {
       return WHOLE_RUNS;
     }
-    const { cluster, selection } = this.context;
-    const [picked] = (selection.filter.spans?.any ?? []).flatMap(term =>
-      'path' in term && term.id !== undefined ? [term.id] : []
-    );
+    const picked = this._pickedPass();
     if (
       picked === undefined &&
       run !== null &&
-      areAlike(run, own, cluster.notebookOf)
+      this._settledOn !== own.cluster &&
+      areAlike(run, own, this.context.cluster.notebookOf)
     ) {
       return WHOLE_RUNS;
     }
@@ -614,6 +650,13 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     const own = cluster.current;
     if (own === null) {
       return null;
+    }
+    if (this._proposedTo !== own.cluster) {
+      this._settledOn = null;
+    }
+    const settled = this._settled();
+    if (settled !== null && settled.cluster !== own.cluster) {
+      return settled;
     }
     const last =
       this._proposedTo === own.cluster

@@ -3,10 +3,13 @@ import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import { labContext } from '../../../lab/__tests__/lab-context';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawRuns } from '../../../testing/run-from-text';
 import { waitFor } from '../../../testing/wait-for';
 import type { NotebookOf } from '../../../feed/cluster-ref';
 import type { ClusterInfo } from '../../../wire/panel-link';
 import { comparePanel } from '..';
+import { METRICS_PARAMS } from '../model';
 import { proposedRun } from '../other-run';
 
 class ResizeObserverStub {
@@ -312,6 +315,55 @@ describe('in the panel', () => {
     expect(shown()).toEqual(['b', 'd']);
     feed.setClusters(...begun({}, fit, {}, fit, fit, {}));
     expect(shown()).toEqual(['b', 'd']);
+  });
+
+  describe('while the own run goes on', () => {
+    const few = { functions: [1] };
+    const many = { functions: [1, 5, 9] };
+    /** Its first function is one of *b*, those that follow are of *a*. */
+    const going = (own: Partial<ClusterInfo>) => begun(many, few, own);
+    function seen({ feed }: ReturnType<typeof open>) {
+      for (const watch of feed.running) {
+        if (watch.spec.view === 'fine-metrics') {
+          const params = METRICS_PARAMS;
+          watch.answer(ask(drawRuns('0/0 aaa'), 'fine-metrics', { params }));
+        }
+      }
+    }
+
+    it('another is proposed until figures of both were seen', () => {
+      const { feed } = open([many, few, few]);
+      expect(shown()).toEqual(['b', 'c']);
+      feed.setClusters(...going(many));
+      expect(shown()).toEqual(['a', 'c']);
+    });
+
+    it('a proposal whose figures were seen stays until it is gone', () => {
+      const opened = open([many, few, few]);
+      seen(opened);
+      const { feed } = opened;
+      const [a, , c] = going(many);
+      feed.setClusters(...going(many));
+      expect(shown()).toEqual(['b', 'c']);
+      feed.setClusters(a!, c!);
+      expect(shown()).toEqual(['a', 'c']);
+    });
+
+    it('figures of runs without a function in common let another be proposed', () => {
+      const opened = open([many, few, { functions: [3] }]);
+      seen(opened);
+      expect(shown()).toEqual(['b', 'c']);
+      opened.feed.setClusters(...going(many));
+      expect(shown()).toEqual(['a', 'c']);
+    });
+
+    it('another own run has a proposal of its own', async () => {
+      const opened = open([many, few, few, { ...many, name: 'd' }], { own: 2 });
+      seen(opened);
+      expect(shown()).toEqual(['c', 'd']);
+      await choose('First run', 'a');
+      expect(shown()).toEqual(['a', 'd']);
+    });
   });
 
   it('a proposal stays while a new observer lists other runs again', () => {

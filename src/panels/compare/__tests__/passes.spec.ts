@@ -137,6 +137,17 @@ describe('a cell that ran again', () => {
     expect(alike.asked()).toEqual([[], []]);
   });
 
+  it('stays, once its figures were seen, when another run comes to be alike', () => {
+    const other = clusterInfo({ cluster: 'b', name: 'b', startedAt: 900 });
+    const { feed, tell, asked } = open([own, other]);
+    tell(runs(2));
+    feed.setClusters(own, { ...other, name: 'a' });
+    expect(asked()).toEqual([['id 2'], ['id 1']]);
+    // Run once more, it is still the last time and the one before.
+    tell(runs(3));
+    expect(asked()).toEqual([['id 3'], ['id 2']]);
+  });
+
   it('gives no way to a run of the same program that has no function in common', () => {
     const infos = (...functions: readonly number[][]) =>
       functions.map((of, i) =>
