@@ -25,6 +25,15 @@ import {
   type LaneScene,
   pixelX
 } from './lane-scene';
+import { CELLS_PER_TILE } from './tile-plan';
+
+/** What a task held of a thread. */
+type HeldBox = {
+  /** Its rows: one in each tile. */
+  readonly boxes: BoxArea[];
+  /** In cells, as the first of them has it. */
+  readonly end: number;
+};
 
 export class LaneOverlay {
   private readonly _notes = new WeakMap<TileData, readonly Note[]>();
@@ -141,7 +150,7 @@ export class LaneOverlay {
     const tops = laneTops(scene);
     /** Its own, and each that the task held of a thread, with an outline around all rows of it. */
     const own: BoxArea[] = [];
-    const held = new Map<LaneIndex, BoxArea[][]>();
+    const held = new Map<LaneIndex, HeldBox[]>();
     for (let index = first; index < first + count; index += 1) {
       const tile = scene.tileOf(level, index);
       if (tile === null) {
@@ -201,19 +210,26 @@ export class LaneOverlay {
             const laneIndex = tile.laneIndex[row]!;
             const inLane = held.get(laneIndex) ?? [];
             held.set(laneIndex, inLane);
-            // The last one of the tile before goes on here. (By its pixels it may be another: each tile has its beginning rounded otherwise.)
+            // The last one goes on here if it reaches into this tile. (By pixels it may be another: each tile has its beginning rounded
+            // otherwise. And in a tile that is still to come it may have ended, and another begun.)
+            const last = inLane.at(-1);
+            const tileBegin = index * CELLS_PER_TILE;
             const before =
-              (tile.from[row] as number) < 0 ? inLane.at(-1) : undefined;
+              (tile.from[row] as number) < 0 && (last?.end ?? 0) >= tileBegin
+                ? last
+                : undefined;
+            const end = tileBegin + (tile.to[row] as number);
             if (before === undefined) {
-              inLane.push([box]);
+              inLane.push({ boxes: [box], end });
             } else {
-              before.push(box);
+              before.boxes.push(box);
             }
           }
         }
       }
     }
-    for (const boxes of [own, ...[...held.values()].flat()]) {
+    const areHeld = [...held.values()].flat().map(({ boxes }) => boxes);
+    for (const boxes of [own, ...areHeld]) {
       if (boxes.length === 0) {
         continue;
       }

@@ -46,6 +46,21 @@ function tileOf(): TileData {
   };
 }
 
+/** Tiles with a single box, which one task held of lane 0. */
+function heldIn(count: number, from: number, to: number): TileData[] {
+  return Array.from({ length: count }, (_, index) => ({
+    ...tileOf(),
+    index,
+    laneIndex: laneIndices([0]),
+    from: Float32Array.of(from - 512 * index),
+    to: Float32Array.of(to - 512 * index),
+    function: Uint16Array.of(0),
+    kind: Uint8Array.of(BoxKind.Seceded),
+    run: Uint32Array.of(7),
+    tasks: Uint32Array.of(0)
+  }));
+}
+
 const lane = (index: number, top: number) => ({
   laneIndex: laneIndices([index])[0]!,
   thread: index,
@@ -217,17 +232,7 @@ describe('boxes of what seceded tasks held', () => {
 
   it('are outlined once where they reach over several tiles', () => {
     // As tiles round where it begins: half a pixel before the first pixel that has it, and on the border.
-    const tiles = [0, 1].map(index => ({
-      ...tileOf(),
-      index,
-      laneIndex: laneIndices([0]),
-      from: Float32Array.of(101 - 5e-6 - 512 * index),
-      to: Float32Array.of(700 - 512 * index),
-      function: Uint16Array.of(0),
-      kind: Uint8Array.of(BoxKind.Seceded),
-      run: Uint32Array.of(7),
-      tasks: Uint32Array.of(0)
-    }));
+    const tiles = heldIn(2, 101 - 5e-6, 700);
     const outlinesOf = (first: number, count: number) =>
       outlines(
         overlayOf(
@@ -245,6 +250,30 @@ describe('boxes of what seceded tasks held', () => {
     expect(outlinesOf(0, 2)).toEqual([[50, 20, 300]]);
     // The tile in which it begins is out of view.
     expect(outlinesOf(1, 1)).toHaveLength(1);
+  });
+
+  it('are outlined each by itself beside a tile that is not there yet, in which one ends and another begins', () => {
+    const view = { from: 0, to: 3 * tileSeconds(LEVEL) };
+    const outlinesOf = (left: TileData, right: TileData) =>
+      outlines(
+        overlayOf(
+          sceneOf(left, {
+            view,
+            tiles: { level: LEVEL, first: 0, count: 3 },
+            tileOf: (_, index) => [left, null, right][index]!,
+            width: 1536,
+            selectedRun: 7
+          })
+        )
+      );
+    const [one] = heldIn(3, 101, 600);
+    const [, , another] = heldIn(3, 700, 1500);
+    expect(outlinesOf(one!, another!)).toEqual([
+      [101, 20, 499],
+      [700, 20, 800]
+    ]);
+    const [left, , right] = heldIn(3, 101, 1500);
+    expect(outlinesOf(left!, right!)).toEqual([[101, 20, 1399]]);
   });
 
   it('of a task that goes on are drawn in the lanes of its threads', () => {
