@@ -2,8 +2,10 @@
  * @jest-environment <rootDir>/src/testing/browser-environment.cjs
  */
 /** The legend of an exported picture tells apart what its boxes do. */
-import { BOX_KINDS } from '../../panels/task-stream/rows';
+import { BOX_KINDS, legendItems } from '../../panels/task-stream/rows';
+import type { TaskStreamResult } from '../../wire/panel-link';
 import type { TaskStreamSection } from '../content';
+import { english } from '../english';
 import type { DrawnBox } from '../page/drawn-boxes';
 import { styleSheet } from '../page/styles';
 import { legendElement } from '../page/task-stream-legend';
@@ -88,6 +90,40 @@ it('has lines and patterns for which there is a style, over the colour', () => {
   const isDrawn = (look = '') =>
     new RegExp(`^\\.swatch\\.${look}[, ]`, 'm').test(styleSheet());
   expect([...new Set(looks)].filter(look => !isDrawn(look))).toEqual(['plain']);
+});
+
+it('names what the panel’s legend names, in its words', () => {
+  const status = ['failed', 'cancelled', 'missing', 'missing', 'lost', 'ok'];
+  const { records, ...rest } = section();
+  const ended: TaskStreamSection = {
+    ...rest,
+    records: { ...records, status }
+  };
+  // The second of those that were given back had held no thread.
+  const boxes = [0, 1, 2, 4, 5].map(record => ({
+    ...box('compute'),
+    record,
+    tasks: 1 as const
+  }));
+  const shown = [
+    ...legendElement(ended, boxes).querySelectorAll<HTMLElement>('span')
+  ];
+  const items = legendItems(
+    {
+      functions: [],
+      running: [],
+      kinds: { failed: 1, lost: 1, cancelled: 1, missing: 1 }
+    } as unknown as TaskStreamResult,
+    'function',
+    english
+  );
+  expect(items).toHaveLength(4);
+  expect(shown.map(item => [item.textContent, item.title])).toEqual(
+    items.map(({ name, text, title }) => [`${name} ${text}`, title])
+  );
+  expect(shown.map(item => item.querySelector('b') !== null)).toEqual(
+    items.map(({ kind }) => kind === 'failed')
+  );
 });
 
 it('counts what failed only if all tasks are drawn', () => {

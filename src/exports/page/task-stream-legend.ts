@@ -1,8 +1,12 @@
 /** What colours, lines and patterns of a picture's boxes stand for. */
 import { type Kind, KIND_PATTERNS } from '../../charts/palette';
 import { topLines } from '../../charts/theme';
-import { formatCount, KIND_WORDS, legendWord } from '../../panels/format';
-import { BOX_KINDS } from '../../panels/task-stream/rows';
+import { KIND_WORDS, legendWord } from '../../panels/format';
+import {
+  BOX_KINDS,
+  endedItems,
+  PARTS_IN_LEGEND
+} from '../../panels/task-stream/rows';
 import type { TaskStreamSection } from '../content';
 import { english } from '../english';
 import type { DrawnBox } from './drawn-boxes';
@@ -13,6 +17,9 @@ export function legendElement(
   boxes: readonly DrawnBox[]
 ): HTMLElement {
   const kinds = new Set(boxes.map(({ kind }) => BOX_KINDS[kind] ?? 'compute'));
+  const drawn = new Set(
+    boxes.flatMap(({ record, tasks }) => (tasks === 0 ? [] : [record]))
+  );
   const ended = (end: string) =>
     records.status.filter(each => each === end).length;
   return element(
@@ -26,32 +33,49 @@ export function legendElement(
     ...(functions.some(({ slot }) => slot < 0)
       ? [entry('other functions', 'fn-other', 'plain')]
       : []),
-    ...(['transfer', 'disk', 'import', 'serialize'] as const)
-      .filter(kind => kinds.has(kind))
-      .map(kind => ofKind(legendWord(KIND_WORDS[kind], english), kind)),
-    ...(['failed', 'lost'] as const)
-      .filter(end => ended(end) > 0)
-      .map(end => {
-        const word = legendWord(end, english);
-        // (of those that are left out nobody knows how they ended)
-        return ofKind(
-          left === undefined ? `${word} ${formatCount(ended(end))}` : word,
-          'failed'
-        );
-      }),
+    ...PARTS_IN_LEGEND.filter(kind => kinds.has(kind)).map(kind =>
+      ofKind(legendWord(KIND_WORDS[kind], english), kind)
+    ),
+    ...endedItems(
+      {
+        failed: ended('failed'),
+        lost: ended('lost'),
+        cancelled: ended('cancelled'),
+        // (of those that held no thread before they were given back nothing is drawn)
+        missing: [...drawn].filter(at => records.status[at] === 'missing')
+          .length
+      },
+      english
+    ).map(({ kind, name, text, title }) => {
+      // (of those that are left out nobody knows how they ended)
+      const [shown, more] =
+        left === undefined ? [`${name} ${text}`, { title }] : [name, {}];
+      return kind === 'failed'
+        ? ofKind(shown, kind, more)
+        : element('span', more, element('bdi', {}, shown));
+    }),
     'Full height: it held the thread. Lower strip: behind other work.'
   );
 }
 
-function ofKind(name: string, kind: Kind): HTMLElement {
-  return entry(name, `kind-${kind}`, KIND_PATTERNS[kind]);
+function ofKind(
+  name: string,
+  kind: Kind,
+  more: { readonly title?: string } = {}
+): HTMLElement {
+  return entry(name, `kind-${kind}`, KIND_PATTERNS[kind], more);
 }
 
 /** @param look - a class of the style sheet. */
-function entry(name: string, colour: string, look: string): HTMLElement {
+function entry(
+  name: string,
+  colour: string,
+  look: string,
+  more: { readonly title?: string } = {}
+): HTMLElement {
   return element(
     'span',
-    {},
+    more,
     element('b', {
       class: `swatch ${look}`,
       style: `background-color: var(--sw-${colour})`

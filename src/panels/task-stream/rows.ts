@@ -369,6 +369,14 @@ export type LegendItem =
       readonly title: string;
     };
 
+/** In the order of the legend. */
+export const PARTS_IN_LEGEND = [
+  'transfer',
+  'disk',
+  'import',
+  'serialize'
+] as const;
+
 /** Functions by time, then the kinds that occurred, and how runs ended that gave no result. */
 export function legendItems(
   result: TaskStreamResult,
@@ -410,7 +418,7 @@ export function legendItems(
       )
     });
   }
-  for (const kind of ['transfer', 'disk', 'import', 'serialize'] as const) {
+  for (const kind of PARTS_IN_LEGEND) {
     if (result.kinds[kind] > 0) {
       items.push({
         kind,
@@ -440,45 +448,60 @@ export function legendItems(
       )
     });
   }
-  for (const name of ['failed', 'lost'] as const) {
-    if (result.kinds[name] > 0) {
-      // One colour: neither gave a result. The card says which of the two a box is.
-      items.push({
-        kind: 'failed',
-        name: legendWord(name, trans),
-        text: formatCount(result.kinds[name]),
-        title: tasksText(result.kinds[name], trans)
-      });
-    }
-  }
-  const { cancelled = 0, missing = 0 } = result.kinds;
-  if (cancelled > 0) {
-    items.push({
-      kind: 'unmarked',
-      name: legendWord('cancelled', trans),
-      text: formatCount(cancelled),
-      title: trans._n(
-        '%2\u00a0task whose result nobody wanted any more when it came. Its box looks like any other; the card says so.',
-        '%2\u00a0tasks whose results nobody wanted any more when they came. Their boxes look like any others; the cards say so.',
+  return [...items, ...endedItems(result.kinds, trans)];
+}
+
+/** Runs that gave no result, or none that counts: those that have a mark, then those whose boxes look like any others. */
+export function endedItems(
+  counts: Partial<
+    Record<'failed' | 'lost' | 'cancelled' | 'missing', number | undefined>
+  >,
+  trans: Trans
+): (LegendItem & { readonly kind: 'failed' | 'unmarked' })[] {
+  const { failed = 0, lost = 0, cancelled = 0, missing = 0 } = counts;
+  const item = (
+    kind: 'failed' | 'unmarked',
+    word: string,
+    count: number,
+    title: string
+  ) =>
+    count === 0
+      ? []
+      : [
+          {
+            kind,
+            name: legendWord(word, trans),
+            text: formatCount(count),
+            title
+          }
+        ];
+  return [
+    // One colour: neither gave a result. The card says which of the two a box is.
+    ...item('failed', 'failed', failed, tasksText(failed, trans)),
+    ...item('failed', 'lost', lost, tasksText(lost, trans)),
+    ...item(
+      'unmarked',
+      'cancelled',
+      cancelled,
+      trans._n(
+        '%2\u00a0task whose result nobody wanted any more when it came. Its box looks like any other, and says so when you point at it.',
+        '%2\u00a0tasks whose results nobody wanted any more when they came. Their boxes look like any others, and say so when you point at them.',
         cancelled,
         formatCount(cancelled)
       )
-    });
-  }
-  if (missing > 0) {
-    items.push({
-      kind: 'unmarked',
-      name: legendWord('missing', trans),
-      text: formatCount(missing),
-      title: trans._n(
-        '%2\u00a0run that was given back: its task ran again. Its box looks like any other; the card says so.',
-        '%2\u00a0runs that were given back: their tasks ran again. Their boxes look like any others; the cards say so.',
+    ),
+    ...item(
+      'unmarked',
+      'missing',
+      missing,
+      trans._n(
+        '%2\u00a0run that was given back: its task ran again. Its box looks like any other, and says so when you point at it.',
+        '%2\u00a0runs that were given back: their tasks ran again. Their boxes look like any others, and say so when you point at them.',
         missing,
         formatCount(missing)
       )
-    });
-  }
-  return items;
+    )
+  ];
 }
 
 /** Functions of the legend at first; the rest takes a click. */
