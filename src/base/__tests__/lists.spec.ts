@@ -48,6 +48,32 @@ describe('Queue', () => {
     expect(Object.values(queue).flat()).not.toContainEqual({});
   });
 
+  it('keeps no more places than four times what it holds, after any burst', () => {
+    // How many come, and how many then go.
+    const bursts = fc.array(fc.tuple(fc.nat(200), fc.nat(200)), {
+      maxLength: 20
+    });
+    fc.assert(
+      fc.property(bursts, steps => {
+        const queue = new Queue<number>();
+        const model: number[] = [];
+        let next = 0;
+        for (const [come, go] of steps) {
+          for (let i = 0; i < come; i++) {
+            queue.push(next);
+            model.push(next++);
+          }
+          for (let i = 0; i < go; i++) {
+            expect(queue.shift()).toBe(model.shift());
+          }
+          expect([...queue.values()]).toEqual(model);
+          const places = Object.values(queue).find(Array.isArray)!.length;
+          expect(places).toBeLessThanOrEqual(Math.max(16, 4 * model.length));
+        }
+      })
+    );
+  });
+
   it('shows what it holds, the oldest first', () => {
     // Numbers to push; a negative one says: take one out. More come than go, so that it grows while its oldest lies amid the array.
     const tape = fc.array(fc.integer({ min: -3, max: 5 }), { maxLength: 200 });
