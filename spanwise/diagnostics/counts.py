@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from spanwise.shown_text import shown_text
+from spanwise.shown_text import line_text
 
 #: Groups that have a bar of their own; the smaller ones share the last.
 MOST_BARS = 24
@@ -272,10 +272,7 @@ def facts_text(counts: Counts, elapsed: float, left: float | None) -> str:
 
 def printable(text: str) -> str:
     """The text in a line, without what would move the cursor or change colours."""
-    return "".join(
-        char if char.isprintable() or char == _NBSP else "\N{MIDDLE DOT}"
-        for char in shown_text(text)
-    )
+    return line_text(text, "\N{MIDDLE DOT}")
 
 
 def named(names: Sequence[str], rows: Iterable[Sequence[int]]) -> list[Group]:

@@ -6,11 +6,10 @@ import re
 from collections import Counter
 from time import localtime, strftime
 from typing import Any
-from unicodedata import category
 
 from spanwise.observed.html import table_html
 from spanwise.observed.span_info import SpanInfo
-from spanwise.shown_text import shown_text
+from spanwise.shown_text import line_text
 
 #: Spans that are shown, those with most time, as many as pandas shows of a table; what is longer
 #: than this is cut.
@@ -136,10 +135,7 @@ def _path(span: SpanInfo) -> tuple[str, ...]:
 
 def one_line(text: str, length: int | None = None) -> str:
     """A text of anybody's, which may have any characters, in a line."""
-    # (what has been left of characters for formatting is part of an emoji or a word)
-    line = "".join(
-        each if each.isprintable() or category(each) == "Cf" else " " for each in shown_text(text)
-    )
+    line = line_text(text, " ")
     return line if length is None or len(line) <= length else f"{line[: length - 1]}…"
 
 

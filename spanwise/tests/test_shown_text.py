@@ -28,8 +28,11 @@ def test_what_is_hidden_is_written_out_and_nothing_else(example):
 
 def test_every_character_is_shown_as_it_is_or_written_out_for_both_languages():
     hidden = [code for code in range(0x110000) if shown_text(chr(code)) != chr(code)]
-    assert all(shown_text(chr(code)) in repr(chr(code)) for code in hidden if code < 0x3000)
-    assert not any(chr(code).isalnum() for code in hidden if code not in (0x3164, 0xFFA0))
+    assert all(
+        shown_text(chr(code)) == chr(code).encode("unicode_escape").decode() for code in hidden
+    )
+    fillers = (0x115F, 0x1160, 0x3164, 0xFFA0)
+    assert not any(chr(code).isalnum() for code in hidden if code not in fillers)
 
 
 def test_nothing_hidden_is_in_what_notebooks_show():
@@ -48,6 +51,12 @@ def test_nothing_hidden_is_in_what_terminals_show():
     assert table.as_text().count(SHOWN) == 2
     assert one_line(f"{TURNED}\n\x1b[2Kdone") == f"{SHOWN} \\x1b[2Kdone"
     assert printable(f"{TURNED}\x1b[2K") == f"{SHOWN}\\x1b[2K"
+
+
+def test_emoji_stay_whole_in_what_terminals_show():
+    emoji = "\N{WOMAN}\u200d\N{PERSONAL COMPUTER} \N{HEAVY BLACK HEART}\ufe0f"
+    assert one_line(f"{emoji}\n2") == f"{emoji} 2"
+    assert printable(f"{emoji}\n2") == f"{emoji}\N{MIDDLE DOT}2"
 
 
 def test_nothing_hidden_is_in_the_title_of_a_page():
