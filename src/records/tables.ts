@@ -330,7 +330,10 @@ export const TABLES = {
     },
     bound: { rows: 500_000, then: 'oldest are dropped' }
   },
-  /** kind: name id (worker-joined, worker-lost, task-failed, paused, …). */
+  /**
+   * kind: name id (worker-joined, worker-lost, task-failed, paused, …). `task-failed` without a run: of a task that failed though no worker told
+   * of a run of it, as with one that ends every worker; `task-lost`: one that failed by its input, or a run that ended with its worker.
+   */
   events: {
     number: 22,
     columns: {

@@ -29,7 +29,9 @@ import { SourceLog, type SpanRow } from './source-log';
 import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
 
-/** A log has at most so many events `task-lost`: more would push out other events. */
+/** `task-failed`: the task is to blame, and failed for good; `task-lost`: an input failed, or it runs again. */
+type UnrunKind = 'task-failed' | 'task-lost';
+/** A log has at most so many events of {@link UnrunKind}: more would push out other events. */
 const MOST_LOST_MARKS = 2000;
 /** Of the key in such an event, and of its reason. */
 const MOST_LOST_CHARACTERS = 400;
@@ -447,6 +449,7 @@ export class EmbeddedClusterLog extends SourceLog {
    * @param worker - null: none.
    */
   taskLost(
+    kind: UnrunKind,
     now: number,
     worker: number | null,
     span: SpanId,
@@ -459,7 +462,7 @@ export class EmbeddedClusterLog extends SourceLog {
     this._lostMarks++;
     this.table('events').append({
       t: this.since(now),
-      kind: this.names.id('task-lost'),
+      kind: this.names.id(kind),
       worker: worker ?? NONE_U16,
       span,
       run: NONE_U32,

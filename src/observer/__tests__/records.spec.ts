@@ -333,7 +333,8 @@ describe('records of runs', () => {
     const why = 'because '.repeat(40);
     const rows = rowsOf(2000, i => ({
       t: i / 10,
-      kind: i === 3 ? 2 : 1,
+      // Those without a run that failed, the others with one that ended.
+      kind: i === 3 ? 2 : i % 3 === 0 ? 3 : 1,
       worker: i % 2 === 0 ? 0 : NONE_U16,
       run: NONE_U32,
       text: i === 4 ? 'no list' : JSON.stringify([`key-${i}`, why])
@@ -341,7 +342,8 @@ describe('records of runs', () => {
     [
       rowsToBlock(1, 'names', [
         { id: 1, text: 'task-lost' },
-        { id: 2, text: 'paused' }
+        { id: 2, text: 'paused' },
+        { id: 3, text: 'task-failed' }
       ]),
       rowsToBlock(2, 'workers', [{ worker: 0, name: 'w', left: NaN }]),
       rowsToBlock(3, 'lanes', [{ lane: 0, worker: 0, thread: 0 }]),

@@ -11,6 +11,7 @@ const anyFact = fc.record({
   origin: fc.constantFrom(...membersOf(TaskOrigin).map(([, origin]) => origin)),
   submitted: fc.nat(9),
   nbytes: fc.nat(9),
+  fails: fc.boolean(),
   extent: fc.option(fc.tuple(fc.nat(9), fc.nat(9)))
 });
 
@@ -19,10 +20,20 @@ describe('figures of spans', () => {
     fc.assert(
       fc.property(fc.array(anyFact), facts => {
         const figures = new SpanFigures();
-        for (const { span, origin, submitted, nbytes, extent } of facts) {
+        for (const {
+          span,
+          origin,
+          submitted,
+          nbytes,
+          fails,
+          extent
+        } of facts) {
           figures.addTask(span, origin, submitted);
           figures.addBytes(span, 2 * nbytes);
           figures.addBytes(span, -nbytes);
+          if (fails) {
+            figures.addFailed(span);
+          }
           if (extent !== null) {
             figures.addExtent(span, extent[0], extent[0] + extent[1]);
           }
@@ -41,6 +52,9 @@ describe('figures of spans', () => {
           );
           expect(figures.nbytes(span)).toBe(
             own.reduce((sum, each) => sum + each.nbytes, 0)
+          );
+          expect(figures.failedUnrun(span)).toBe(
+            own.filter(each => each.fails).length
           );
           expect(figures.exact(span)).toBe(of(TaskOrigin.User));
           expect(figures.inferred(span)).toBe(of(TaskOrigin.Inferred));

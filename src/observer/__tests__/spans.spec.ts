@@ -1,4 +1,4 @@
-import { RunStatus, TaskOrigin } from '../../records/enumerations';
+import { NONE_U32, RunStatus, TaskOrigin } from '../../records/enumerations';
 import { idOf } from '../../testing/ids';
 import type { SpanRow, SpansResult } from '../../wire/panel-link';
 import { drawRuns } from '../../testing/run-from-text';
@@ -50,6 +50,44 @@ describe('spans', () => {
       exact: 1,
       parent: null
     });
+  });
+
+  it('count a task as failed that ended each worker that ran it', () => {
+    const log = drawRuns(
+      `
+      0/0  aa.
+      1/0  .b.
+    `,
+      {
+        tasks: { a: { span: 'x', status: RunStatus.Lost }, b: { span: 'x/y' } }
+      }
+    );
+    const { rows: before } = ask(log, 'spans');
+    const { span } = before.find(({ tag }) => tag === 'x')!;
+    const names = log.names.size + 1;
+    ingestBlock(
+      log,
+      rowsToBlock(100, 'names', [
+        { id: names, text: 'task-failed' },
+        { id: names + 1, text: 'task-lost' }
+      ])
+    );
+    const ofTask = { span, run: NONE_U32 };
+    ingestBlock(
+      log,
+      rowsToBlock(101, 'events', [
+        { ...ofTask, kind: names, text: '["a", "KilledWorker"]' },
+        // Of what its failure took along.
+        { ...ofTask, kind: names + 1, text: '["c", "its input failed"]' },
+        // Of a run that says so itself.
+        { ...ofTask, run: 0, kind: names, text: 'Traceback' }
+      ])
+    );
+    const { rows } = ask(log, 'spans');
+    expect(rows.map(({ tag, failed }) => [tag, failed])).toEqual([
+      ['x', 1],
+      ['y', 0]
+    ]);
   });
 
   it('name whose each is, each notebook once and nobody who is not known', () => {

@@ -143,6 +143,11 @@ function timesIn(context: FoldContext): (t: number) => boolean {
   return t => t >= from && t < to;
 }
 
+/** Whether an event of this kind is of what ended without a run of which a worker told. */
+function endedWithoutRun(kind: string, run: number): boolean {
+  return kind === 'task-lost' || (kind === 'task-failed' && run === NONE_U32);
+}
+
 /** The texts of a list as JSON. */
 function textsIn(json: string): readonly string[] {
   try {
@@ -306,7 +311,11 @@ class RecordsPage {
       const { columns } = events.chunkOf(row)!;
       const i = row & CHUNK_MASK;
       const t = columns.t[i]!;
-      if (this._log.name(columns.kind[i]!) !== 'task-lost' || !isTold(t)) {
+      const isMark = endedWithoutRun(
+        this._log.name(columns.kind[i]!),
+        columns.run[i]!
+      );
+      if (!isMark || !isTold(t)) {
         continue;
       }
       if (this.isFull) {

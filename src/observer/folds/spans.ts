@@ -399,6 +399,7 @@ function ownSums(
       sums = new SpanSums();
       sums.exact = log.figures.exact(span);
       sums.inferred = log.figures.inferred(span);
+      sums.failed = log.figures.failedUnrun(span);
       sums.firstStart = log.figures.firstStart(span);
       sums.lastStop = log.figures.lastStop(span);
       sums.reused = log.spans.reusedOf(span);

@@ -294,11 +294,13 @@ function ingestMeters(log: LogStore, block: RowsOf<'meters'>): void {
 
 function ingestEvents(log: LogStore, block: RowsOf<'events'>): void {
   const row = appended(log, log.events, block);
-  const { run, kind, worker, t } = columnsOf(block);
+  const { run, kind, worker, span, t } = columnsOf(block);
   for (let i = 0; i < block.rows; i++) {
     const name = log.name(kind[i]!);
     if (run[i] !== NONE_U32 && name.includes('failed')) {
       log.failureRows.set(run[i]!, row + i);
+    } else if (name === 'task-failed') {
+      log.figures.addFailed(span[i]!);
     } else if (name === 'paused') {
       log.pauseRows.set(worker[i]!, row + i);
     } else if (name === 'resumed') {

@@ -3,13 +3,14 @@ import { TaskOrigin } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 
 /**
- * Figures per span that are not seconds of threads: the tasks submitted, by how their span is known, when the first of them was, the time
- * from the first start to the last stop, and the bytes of the results.
+ * Figures per span that are not seconds of threads: the tasks submitted, by how their span is known, when the first of them was, those that
+ * failed without a run that failed, the time from the first start to the last stop, and the bytes of the results.
  */
 export class SpanFigures {
   private _tasks = new Float64Array(16);
   private _exact = new Float64Array(16);
   private _inferred = new Float64Array(16);
+  private _failedUnrun = new Float64Array(16);
   private _firstStart = new Float64Array(16).fill(Infinity);
   private _lastStop = new Float64Array(16).fill(-Infinity);
   private _enqueued = new Float64Array(16).fill(Infinity);
@@ -27,6 +28,12 @@ export class SpanFigures {
     } else if (origin === TaskOrigin.Inferred) {
       this._inferred[span]! += 1;
     }
+  }
+
+  /** A task failed of which no run has: it ended each worker that ran it, say. */
+  addFailed(span: SpanId): void {
+    this._reach(span);
+    this._failedUnrun[span]! += 1;
   }
 
   addExtent(span: SpanId, start: number, stop: number): void {
@@ -61,6 +68,7 @@ export class SpanFigures {
         this._tasks,
         this._exact,
         this._inferred,
+        this._failedUnrun,
         this._nbytes
       ]) {
         sums[other]! += sums[span]!;
@@ -86,6 +94,11 @@ export class SpanFigures {
 
   inferred(span: SpanId): number {
     return this._inferred[span] ?? 0;
+  }
+
+  /** Tasks that failed without a run that failed. */
+  failedUnrun(span: SpanId): number {
+    return this._failedUnrun[span] ?? 0;
   }
 
   /** Infinity if nothing ran. */
@@ -115,6 +128,7 @@ export class SpanFigures {
     this._tasks = grownColumn(this._tasks, capacity);
     this._exact = grownColumn(this._exact, capacity);
     this._inferred = grownColumn(this._inferred, capacity);
+    this._failedUnrun = grownColumn(this._failedUnrun, capacity);
     this._firstStart = grownColumn(this._firstStart, capacity, Infinity);
     this._lastStop = grownColumn(this._lastStop, capacity, -Infinity);
     this._enqueued = grownColumn(this._enqueued, capacity, Infinity);

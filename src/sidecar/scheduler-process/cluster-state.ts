@@ -171,6 +171,7 @@ export class ClusterState {
       why = cause === task ? what : `its input ${key} failed (${what})`;
     }
     log.taskLost(
+      !isLost && cause === task ? 'task-failed' : 'task-lost',
       this.clock(),
       isLost ? (leaving?.worker ?? null) : null,
       rows.span[task]!,

@@ -530,9 +530,16 @@ it('what was given back ends no run of its thread', () => {
 
 it('what ended without a run is an event with key and reason, and not too many', () => {
   const { log, tables } = newLog();
-  log.taskLost(102, 5, idOf(3), '("a", 1)', 'its worker died');
+  log.taskLost('task-lost', 102, 5, idOf(3), '("a", 1)', 'its worker died');
   for (let i = 0; i < 3000; i++) {
-    log.taskLost(103, null, idOf(2), 'k'.repeat(500), 'w'.repeat(500));
+    log.taskLost(
+      'task-failed',
+      103,
+      null,
+      idOf(2),
+      'k'.repeat(500),
+      'w'.repeat(500)
+    );
   }
   log.seal(110);
   expect(tables.events![0]).toEqual({
@@ -544,10 +551,14 @@ it('what ended without a run is an event with key and reason, and not too many',
     text: JSON.stringify(['("a", 1)', 'its worker died'])
   });
   expect(tables.events).toHaveLength(2000);
-  expect(tables.events![1]).toMatchObject({ worker: NONE_U16, span: 2 });
+  expect(tables.events![1]).toMatchObject({
+    kind: 'task-failed',
+    worker: NONE_U16,
+    span: 2
+  });
   expect(String(tables.events![1]!.text).length).toBeLessThan(820);
   const off = newLog(false);
-  off.log.taskLost(102, 5, idOf(3), 'a', 'b');
+  off.log.taskLost('task-lost', 102, 5, idOf(3), 'a', 'b');
   off.log.seal(110);
   expect(off.tables.events).toBeUndefined();
 });
