@@ -51,7 +51,7 @@ class ProfileMethods:
 
         Threads are looked at up to a hundred times a second
         (``distributed.worker.profile.interval``), less often where that would take a worker over
-        0.8 % of a core; a thread's samples are its busy time in intervals.
+        0.5 % of what its tasks get of a core; a thread's samples are its busy time in intervals.
 
         Parameters
         ----------

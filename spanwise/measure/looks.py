@@ -20,8 +20,9 @@ A moment follows from its stretch's number and from a seed that is drawn once (:
 So while a look is late, a thread knows by itself in which of its tasks the next ones are due, and
 tells the ends of these alone (:func:`due_after`).
 
-A look takes a core 50 to 300 us, most of it for waking up and for what no cache holds. Where looks
-of 9 ms would take more than 0.8 % of a core, stretches are longer (:class:`LookBudget`).
+A look takes a core 50 to 400 us, most of it for waking up and for what no cache holds. Where looks
+of 9 ms would take more than 0.5 % of the core that the tasks get, stretches are longer
+(:class:`LookBudget`).
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ LOOK_SECONDS = 0.009
 STILL_SECONDS = 0.04
 #: Tasks from here on are shown while they run.
 RUNNING_SECONDS = 0.1
-#: What looks may take of a core.
-LOOK_SHARE = 0.008
+#: What looks may take of a core that tasks have for themselves.
+LOOK_SHARE = 0.005
 #: The budget makes stretches no longer; two looks are at most two stretches apart.
-MOST_STRETCH_SECONDS = 0.05
+MOST_STRETCH_SECONDS = 0.1
+#: A task of two such stretches has its own time, whatever looks saw of it, where none is longer.
+LONG_STRETCH_SECONDS = 0.05
 #: A look stands for at most this many seconds, or for four intervals if that is more: the process
 #: may have been stopped.
 LONGEST = 1.0
@@ -49,6 +52,10 @@ _REMEMBERED = 64
 _AGAIN = 8
 #: A look that took more than so many times the median met something else: a collection of garbage.
 _MOST_TIMES = 4.0
+#: What tasks got of a core is known when they were on it, or waited for it, for so many seconds.
+_ENOUGH_SECONDS = 0.01
+#: Tasks count as having at least so much of a core.
+_LEAST_CORE = 0.01
 
 #: Moments that are computed together, at most: one after the other each takes a microsecond, and
 #: a single one at a look, where no cache holds that code, a tenth of the look.
@@ -173,11 +180,18 @@ class LookTimes:
 
 
 class LookBudget:
-    """How long stretches have to be for looks to take at most their share of a core."""
+    """How long stretches have to be for looks to take at most their share of what tasks get.
+
+    Stretches are cut by the clock on the wall. Where tasks wait for cores three quarters of the
+    time, looks that take their share of a whole core take four times that of what the tasks get,
+    and the machine lacks it most.
+    """
 
     def __init__(self) -> None:
         #: What looks may take of a core; may be changed.
         self.share = LOOK_SHARE
+        #: What tasks get of a core while they want one.
+        self.core = 1.0
         self._looks: deque[float] = deque(maxlen=_REMEMBERED)
         self._rest: deque[float] = deque(maxlen=_REMEMBERED)
         self._new = 0
@@ -197,9 +211,17 @@ class LookBudget:
         if looks:
             self._rest.append(seconds / looks)
 
+    def got(self, on_core: float, waiting: float) -> None:
+        """Tasks were on a core, and waited for one, for so many more seconds."""
+        wanted = on_core + waiting
+        if wanted > _ENOUGH_SECONDS:
+            # (half: the load of a machine goes up and down)
+            self.core += (on_core / wanted - self.core) / 2
+
     def stretch(self, asked: float) -> float:
         """Seconds of a stretch: those that are asked for, or more."""
-        return max(asked, min(self.mean / self.share, MOST_STRETCH_SECONDS))
+        least = self.mean / (self.share * max(self.core, _LEAST_CORE))
+        return max(asked, min(least, MOST_STRETCH_SECONDS))
 
     def next_stretch(self, asked: float, last: float, stands: bool) -> float:
         """The same; twice the last one, up to a bound, while all that is busy stands still."""

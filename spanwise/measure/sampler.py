@@ -77,9 +77,8 @@ from spanwise.bounded_map import BoundedMap
 from spanwise.current_frames import current_frames
 from spanwise.measure.clocks import CoreWait, ThreadClock, seconds_waited
 from spanwise.measure.looks import (
+    LONG_STRETCH_SECONDS,
     LONGEST,
-    MOST_STRETCH_SECONDS,
-    STILL_SECONDS,
     Due,
     LookBudget,
     LookTimes,
@@ -91,6 +90,7 @@ from spanwise.records.enumerations import (
     LARGEST_U16,
     NONE_U32,
     SAMPLE_BLOCKED,
+    SAMPLE_ON_CORE,
     SAMPLE_WAITING,
 )
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
@@ -433,9 +433,14 @@ class ThreadSampler:
         self._interval = interval
         #: What a task did between two looks counts for at most so many seconds.
         self._longest = max(LONGEST, 4 * interval)
+        #: The longest of the stretches since looks were worked out, and of those before.
+        self._longest_stretch = max(LONG_STRETCH_SECONDS, interval)
+        self._longest_before = self._least_longest = self._longest_stretch
         #: Samples of a task that no look can have missed: two of the longest stretches.
-        longest = max(MOST_STRETCH_SECONDS, STILL_SECONDS, interval)
-        self._sure = 2 * longest / interval
+        self._sure = 2 * self._longest_stretch / interval
+        #: Seconds for which tasks were on a core, and waited for one, in samples, since the budget
+        #: was told.
+        self._on_core = self._in_queue = 0.0
         self.stacks = stacks
         self._lanes: list[_Lane] = []
         #: Around what replaces them: threads begin and end at any moment.
@@ -465,6 +470,8 @@ class ThreadSampler:
         If it is late, of that alone in which further looks are due by the plan.
         """
         due, plan = self._next_due, self._plan = times.due, times.plan()
+        if plan[1] > self._longest_stretch:
+            self._longest_stretch = plan[1]
         for lane in self._lanes:
             executor = lane.executor
             executor.next_due, executor.plan = due, plan
@@ -693,6 +700,7 @@ class ThreadSampler:
     def work_out(self) -> None:
         """What follows from what looks have seen since the last time, in their order."""
         facts, self._facts = self._facts, []
+        self._sure = 2 * max(self._longest_stretch, self._longest_before) / self._interval
         for lane, now, clocks, ends, task, dues, since_begin in facts:
             here = None
             for each in ends:
@@ -755,6 +763,8 @@ class ThreadSampler:
             spent[1] += waiting * known
             spent[2] += blocked * known
             spent[3] += unknown * known
+            self._on_core += on_core * known
+            self._in_queue += waiting * known
             more = seen.due(self._sure) - sum(given)
             for sums in (given, owed):
                 sums[0] += on_core * more
@@ -815,8 +825,11 @@ class ThreadSampler:
         seen.stood += stood
         if end.t > begin.t:
             known = min(end.t - begin.t, self._longest) / self._interval
-            for state, share in enumerate(_shares(begin, end)):
+            shares = _shares(begin, end)
+            for state, share in enumerate(shares):
                 seen.spent[state] += share * known
+            self._on_core += shares[SAMPLE_ON_CORE] * known
+            self._in_queue += shares[SAMPLE_WAITING] * known
         took = sum(seen.spent)
         if not took > 0.0:
             return
@@ -854,6 +867,7 @@ class ThreadSampler:
         if not late > 0.0:
             lane.doubts.clear()
             return
+        self._in_queue += late
         owed = lane.last_owed
         while late > 0.0 and lane.doubts:
             key, n = lane.doubts.pop()
@@ -881,6 +895,12 @@ class ThreadSampler:
         begin = thread_time()
         self.work_out()
         budget.worked_out(thread_time() - begin, looks)
+        budget.got(self._on_core * self._interval, self._in_queue * self._interval)
+        self._on_core = self._in_queue = 0.0
+        # (of tasks that run now, looks in stretches of this length are yet to be worked out)
+        self._longest_before = self._longest_stretch
+        planned = 0.0 if self._plan is None else self._plan[1]
+        self._longest_stretch = max(planned, self._least_longest)
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """Return the rows of the table `samples` collected so far and forget them.

@@ -16,7 +16,7 @@ Node = dict[str, Any]
 SWITCHED_OFF = "profiling is switched off (the setting distributed.worker.profile.enabled)"
 NOTHING_SEEN = (
     "no task was seen running. Tasks are looked at while they run, most of those that take less "
-    "than the time between two looks (some 10 ms unless a setting says otherwise, 50 ms where "
+    "than the time between two looks (some 10 ms unless a setting says otherwise, 100 ms where "
     "looks would take too much of a core) are not seen, and of "
     "other keys, workers, spans and times than were asked for nothing is shown"
 )

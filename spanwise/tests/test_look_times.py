@@ -34,7 +34,12 @@ from spanwise.measure.looks import (
 )
 from spanwise.measure.names import Names
 from spanwise.measure.sampler import INTERVAL
-from spanwise.records.enumerations import SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_UNKNOWN
+from spanwise.records.enumerations import (
+    SAMPLE_BLOCKED,
+    SAMPLE_ON_CORE,
+    SAMPLE_UNKNOWN,
+    SAMPLE_WAITING,
+)
 from spanwise.tests.test_sampler import FUNCTION, FakeExecutor, Turn, Turns, row
 from spanwise.worker import watch as watching
 from spanwise.worker.watch import OVERDUE_SECONDS, ROWS_SECONDS, Watch
@@ -183,12 +188,30 @@ def budget_of(costs: list[float], rest: float = 0.0) -> LookBudget:
 
 
 def test_dear_looks_take_their_share_of_a_core():
-    assert budget_of([0.00005] * 64).stretch(LOOK_SECONDS) == LOOK_SECONDS
+    assert budget_of([0.00004] * 64).stretch(LOOK_SECONDS) == LOOK_SECONDS
     assert budget_of([0.0002] * 64).stretch(LOOK_SECONDS) == pytest.approx(0.0002 / LOOK_SHARE)
     assert budget_of([0.0002] * 64, 0.0001).stretch(0.001) == pytest.approx(0.0003 / LOOK_SHARE)
     # ... but are never further apart than that, unless that is asked for.
     assert budget_of([0.05] * 64).stretch(LOOK_SECONDS) == MOST_STRETCH_SECONDS
     assert budget_of([0.05] * 64).stretch(0.45) == 0.45
+
+
+def test_looks_take_their_share_of_what_tasks_get_of_a_core():
+    """On a crowded machine they are rarer by the clock on the wall, not by that of the tasks."""
+    budget = budget_of([0.00005] * 64)
+    alone = budget.stretch(0.001)
+    for _ in range(60):
+        budget.got(0.25, 0.75)
+    assert budget.stretch(0.001) == pytest.approx(4 * alone)
+    # Who is blocked, or of whom the system does not tell, says nothing of that.
+    budget.got(0.0, 0.0)
+    assert budget.stretch(0.001) == pytest.approx(4 * alone)
+    for _ in range(60):
+        budget.got(1.0, 0.0)
+    assert budget.stretch(0.001) == pytest.approx(alone)
+    for _ in range(2000):
+        budget.got(0.0, 1.0)
+    assert budget.stretch(0.001) == MOST_STRETCH_SECONDS
 
 
 @given(st.lists(st.floats(0.01, 10.0), max_size=4), st.integers(0, 60))
@@ -509,6 +532,14 @@ def test_looks_keep_no_step_with_a_periodic_program(
     check(monkeypatch, burst, burst, 0.5 if burst > 0.01 else 1 / 3, cost, exactly=True)
 
 
+def test_tasks_hardly_longer_than_a_stretch_have_their_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Looks are so dear that some of these tasks have none."""
+    assert MOST_STRETCH_SECONDS < 0.105 < 2 * MOST_STRETCH_SECONDS
+    check(monkeypatch, 0.105, 0.105, 0.5, MOST_STRETCH_SECONDS * LOOK_SHARE, exactly=True)
+
+
 def test_a_deep_stack_has_no_other_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look at it costs ten times as much, and makes the next ones rarer."""
     check(monkeypatch, 0.4, 0.15, 0.5, 0.00015, times=10.0)
@@ -551,6 +582,29 @@ def test_looks_are_as_far_apart_as_the_budget_has_them(monkeypatch: pytest.Monke
     late = [look for look in machine.looks if look > 1.0]
     assert len(late) * 0.0003 == pytest.approx(LOOK_SHARE * 19.0, rel=0.05)
     assert max(b - a for a, b in pairwise(late)) <= 2 * MOST_STRETCH_SECONDS
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_all_that_looks_take_is_of_what_tasks_get(
+    monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    """Looks at the other threads of the process come with them, and the task waits for a core."""
+    task = Turn(A)
+    stays: list[Any] = []
+    for _ in range(2000):
+        stays.append((task, SAMPLE_ON_CORE, 0.02 * share))
+        if share < 1.0:
+            stays.append((task, SAMPLE_WAITING, 0.02 * (1.0 - share)))
+    machine = Machine(monkeypatch, Turns([*stays, (None, SAMPLE_BLOCKED, 1.0)]), 0.0001, seed=5)
+
+    def look(now: float) -> bool:
+        machine.cpu += 0.00005
+        return False
+
+    machine.watch.machinery = SimpleNamespace(look=look)
+    assert machine.run()[A[FUNCTION]] == pytest.approx(40.0, abs=4 * INTERVAL)
+    late = [look for look in machine.looks if look > 10.0]
+    assert len(late) * 0.00015 == pytest.approx(LOOK_SHARE * share * 30.0, rel=0.1)
 
 
 @pytest.mark.parametrize("seed", range(4))

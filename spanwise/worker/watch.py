@@ -200,17 +200,18 @@ class Watch(threading.Thread):
         times, stretch = self.times, looks
         next_memory = next_samples = last_task = last_busy = perf_counter()
         held = self._held
-        #: CPU seconds of this thread when it began to wait for a look.
+        #: CPU seconds of this thread when it began to wait for a look. What it does to have the
+        #: next ones in time, and looks at the other threads, are a part of the look's cost.
         waited: float | None = None
         while True:
             now = perf_counter()
             busy, moved, is_due = self._look(now)
             if is_due:
-                if busy and waited is not None:
-                    self.budget.looked(thread_time() - waited)
                 stretch = self.budget.next_stretch(looks, stretch, bool(busy) and not moved)
                 self._stretch(stretch)
             works = self.machinery.look(now)
+            if is_due and busy and waited is not None:
+                self.budget.looked(thread_time() - waited)
             if busy:
                 last_task = now
             if busy or works:
