@@ -1,6 +1,6 @@
 /**
  * Of very many workers groups have a row each, coloured by what most of their threads did and paler the fewer were busy; one group is opened
- * at a time, and shows its lanes. Workers are in the order of their numbers, as in the observer (`src/observer/tiles/lane-rows.ts`).
+ * at a time, and shows its lanes. Workers of groups are in the order of their numbers, as in the observer (`src/observer/tiles/lane-rows.ts`).
  *
  *   ▸ worker 0 – worker 49    50 workers · 100 threads · busy 83 %
  *     █████████▓▓▓▓▓▓███████▓▓▓▒▒
@@ -23,6 +23,8 @@ import {
 /** So many workers have lanes side by side: some 3,000 pixels of them, where each has two threads. */
 const MOST_WORKERS = 64;
 const MOST_GROUPS = 24;
+/** Workers of a cluster that ends leave one after another: who stayed so long stayed to the end. */
+const SECONDS_OF_THE_END = 2;
 
 /** What has rows: lanes of workers, or groups that are told as workers of one lane. */
 export type Shown = {
@@ -54,6 +56,25 @@ function workersInOrder(result: TaskStreamResult): number[] {
   return [...workers].sort((a, b) => a - b);
 }
 
+/**
+ * Workers that have left are below those that are there, or were to the end: where workers are replaced again and again, as those that a task
+ * ends, what runs now would be below many empty lanes.
+ */
+function presentFirst(
+  result: TaskStreamResult,
+  workers: readonly number[]
+): number[] {
+  const stayed = new Map(
+    result.workers.map(({ worker, left }) => [worker, left ?? Infinity])
+  );
+  const untilOf = (worker: number) => stayed.get(worker) ?? Infinity;
+  const end = Math.max(...workers.map(untilOf)) - SECONDS_OF_THE_END;
+  return [
+    ...workers.filter(worker => untilOf(worker) >= end),
+    ...workers.filter(worker => untilOf(worker) < end)
+  ];
+}
+
 /** @param opened - a worker of the group that is opened; null: none is. */
 export function shownLanes(
   result: TaskStreamResult,
@@ -62,7 +83,11 @@ export function shownLanes(
   const workers = workersInOrder(result);
   const groupSize = groupSizeFor(workers.length);
   if (groupSize === 0) {
-    return { rows: undefined, lanes: result.lanes, workers };
+    return {
+      rows: undefined,
+      lanes: result.lanes,
+      workers: presentFirst(result, workers)
+    };
   }
   const rank = opened === null ? -1 : workers.indexOf(opened);
   if (rank < 0) {

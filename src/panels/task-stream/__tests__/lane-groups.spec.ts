@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { ask } from '../../../observer/__tests__/ask';
 import type { LaneIndex } from '../../../records/ids';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
@@ -34,6 +35,42 @@ function many(count: number): TaskStreamResult {
   }));
   return { ...small, workers, lanes, running: [] };
 }
+
+describe('few workers', () => {
+  it('are in the order of their numbers, those that have left below the others', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.option(fc.nat(100)), { minLength: 1, maxLength: 64 }),
+        left => {
+          const result = many(left.length);
+          const workers = result.workers.map((each, i) => ({
+            ...each,
+            left: left[i]!
+          }));
+          const { workers: shown, lanes } = shownLanes(
+            { ...result, workers },
+            null
+          );
+          expect([...shown].sort((a, b) => a - b)).toEqual(
+            workers.map(({ worker }) => worker)
+          );
+          expect(lanes).toBe(result.lanes);
+          // Of a cluster that has ended those that stayed to its end are as those that are there.
+          const last = left.includes(null)
+            ? Infinity
+            : Math.max(...left.map(Number));
+          const hasLeft = shown.map(
+            worker => (left[worker] ?? last) < last - 2
+          );
+          const places = hasLeft.map(
+            (isGone, i) => shown[i]! + (isGone ? 100 : 0)
+          );
+          expect(places).toEqual([...places].sort((a, b) => a - b));
+        }
+      )
+    );
+  });
+});
 
 describe('groups of workers', () => {
   it('are made of more than 64 workers, and are few', () => {
