@@ -46,6 +46,8 @@ export class LanePointer {
   } | null = null;
   private _hovered: Hovered | null = null;
   private _hoverTimer = 0;
+  /** Where the pointer was last, in the window; null: elsewhere. */
+  private _place: { readonly x: number; readonly y: number } | null = null;
   /** The lane to which keys have come, while the selection is as they left it: it may have no task that can be selected. */
   private _reached: {
     readonly laneIndex: LaneIndex;
@@ -89,8 +91,9 @@ export class LanePointer {
     return panel?.querySelector('.sw-drawer-title') ?? null;
   }
 
-  /** What is hovered has moved away from the pointer. */
+  /** What is hovered has moved away from the pointer, or the user does something else than to look at it. */
   leave(): void {
+    clearTimeout(this._hoverTimer);
     this._setHovered(null);
   }
 
@@ -112,8 +115,7 @@ export class LanePointer {
 
   detach(): void {
     const element = this._element;
-    this._setHovered(null);
-    clearTimeout(this._hoverTimer);
+    this.leave();
     this._awaited = null;
     this._drawing?.painted.disconnect(this._onPainted);
     if (element !== null) {
@@ -149,13 +151,20 @@ export class LanePointer {
           : null,
       isDrag: false
     };
-    this._setHovered(null);
+    this._place = { x: event.clientX, y: event.clientY };
+    this.leave();
   };
 
   private readonly _onMove = (event: PointerEvent): void => {
     const press = this._press;
+    const { _place: before } = this;
+    this._place = { x: event.clientX, y: event.clientY };
     if (press === null) {
-      this._hoverLater(event);
+      // Browsers tell of a pointer that rests when something moves below it: a drawer that a click has opened, another task that a key has
+      // brought. A card would cover that.
+      if (event.clientX !== before?.x || event.clientY !== before.y) {
+        this._hoverLater(event);
+      }
       return;
     }
     const moved = event.clientX - press.x;
@@ -205,8 +214,8 @@ export class LanePointer {
   };
 
   private readonly _onLeave = (): void => {
-    clearTimeout(this._hoverTimer);
-    this._setHovered(null);
+    this._place = null;
+    this.leave();
   };
 
   private readonly _onDoubleClick = (event: MouseEvent): void => {
@@ -237,7 +246,7 @@ export class LanePointer {
       const { from, to } = this._model.view;
       this._model.pan((delta / Math.max(1, drawing.width)) * (to - from));
     }
-    this._setHovered(null);
+    this.leave();
   };
 
   private _brushTo(event: PointerEvent, start: number): void {
@@ -333,6 +342,7 @@ export class LanePointer {
       event.preventDefault();
       event.stopPropagation();
       this._awaited = null;
+      this.leave();
       act();
     }
   };
@@ -371,7 +381,6 @@ export class LanePointer {
         return () => this._showSelected();
       case 'Escape':
         return () => {
-          this._setHovered(null);
           if (this._press !== null) {
             // The range being drawn out is given up, not the selection.
             this._endPress();

@@ -198,6 +198,40 @@ describe('the pointer over the lanes', () => {
     expect(cards.at(-1)).toBeNull();
   });
 
+  it('shows no card over what a click, a key or a drag has brought until it moves', () => {
+    const shown: (Hovered | null)[] = [];
+    pointer.hoveredChanged.connect((_, hovered) => shown.push(hovered));
+    const rests = () => {
+      fire('pointermove', at(100));
+      jest.advanceTimersByTime(200);
+      return shown.at(-1) ?? null;
+    };
+    expect(rests()).toMatchObject({ box });
+    fire('pointerdown', at(100));
+    fire('pointerup', at(100));
+    expect(rests()).toBeNull();
+    fire('pointermove', at(101));
+    jest.advanceTimersByTime(200);
+    expect(shown.at(-1)).toMatchObject({ box });
+    // The next task, whose card is not under the pointer.
+    press('.');
+    expect(shown.at(-1)).toBeNull();
+    fire('pointermove', at(101));
+    jest.advanceTimersByTime(200);
+    expect(shown.at(-1)).toBeNull();
+    // A press that comes before the card of where it began.
+    fire('pointermove', at(200));
+    fire('pointerdown', { ...at(200), shiftKey: true });
+    fire('pointermove', { ...at(400), shiftKey: true });
+    jest.advanceTimersByTime(200);
+    expect(shown.at(-1)).toBeNull();
+    fire('pointerup', { ...at(400), shiftKey: true });
+    fire('pointerleave');
+    fire('pointermove', at(400));
+    jest.advanceTimersByTime(200);
+    expect(shown.at(-1)).toMatchObject({ box });
+  });
+
   it('zooms to a task by a double click', () => {
     fire('dblclick', at(100));
     expect(model.view.from).toBeLessThan(2);
