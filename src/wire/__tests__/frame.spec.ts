@@ -248,6 +248,62 @@ describe('a frame', () => {
     );
   });
 
+  describe('with the header of the one before', () => {
+    const fieldsOf = (body: Uint8Array): unknown => decoder.decode(body).fields;
+
+    it('has its own columns and blobs, and the same fields', () => {
+      const bodies = [7, 8].map(taskId =>
+        encoder.encodeBody(
+          'finished',
+          { firstName: 4, names: ['inc'] },
+          { runs: { ...run, taskId: [taskId] } },
+          [new Uint8Array(5).fill(taskId)]
+        )
+      );
+      const messages = bodies.map(body => decoder.decode(body));
+      expect(messages).toEqual(
+        bodies.map(body => new FrameDecoder('worker', 'up').decode(body))
+      );
+      expect(messages.map(({ blobs }) => blobs[0]![0])).toEqual([7, 8]);
+    });
+
+    it('is read anew if a byte of it differs', () => {
+      for (const firstName of [4, 5, 4, 4, 6]) {
+        expect(
+          fieldsOf(encoder.encodeBody('finished', { firstName }))
+        ).toMatchObject({ firstName });
+      }
+    });
+
+    it('is read anew behind one that is longer than is kept', () => {
+      const long = { firstName: 4, names: ['x'.repeat(300)] };
+      for (const fields of [{}, long, {}, long]) {
+        expect(fieldsOf(encoder.encodeBody('finished', fields))).toMatchObject(
+          fields
+        );
+      }
+    });
+
+    it('is refused once more if that was refused', () => {
+      const header = encodeMsgpack({ t: 'finished', f: { firstName: 'x' } });
+      const wrong = new Uint8Array(4 + header.length);
+      new DataView(wrong.buffer).setUint32(0, header.length, true);
+      wrong.set(header, 4);
+      fieldsOf(encoder.encodeBody('finished', {}));
+      expect(() => fieldsOf(wrong)).toThrow(BrokenFrame);
+      expect(() => fieldsOf(wrong)).toThrow(BrokenFrame);
+    });
+
+    it('has as many bytes as that says', () => {
+      const body = encoder.encodeBody('finished', {}, { runs: run });
+      decoder.decode(body);
+      expect(() => decoder.decode(body.subarray(0, -8))).toThrow(BrokenFrame);
+      const longer = new Uint8Array(body.length + 8);
+      longer.set(body);
+      expect(() => decoder.decode(longer)).toThrow(BrokenFrame);
+    });
+  });
+
   it('has a header without what is empty', () => {
     const headerOf = (body: Uint8Array): unknown => {
       const { buffer, byteLength } = body;
