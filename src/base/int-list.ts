@@ -49,4 +49,25 @@ export class Int32List<N extends number = number> {
   toArray(): ArrayOf<Int32Array, N> {
     return this._items.slice(0, this._length) as ArrayOf<Int32Array, N>;
   }
+
+  /** The same without signs. */
+  toUint32Array(): Uint32Array {
+    return copied(this._items, new Uint32Array(this._length));
+  }
+
+  /** The same of items that fit into a byte. */
+  toUint8Array(): Uint8Array {
+    return copied(this._items, new Uint8Array(this._length));
+  }
+}
+
+/** One by one: most lists are short, and to convert a typed array takes microseconds before its first item. */
+function copied<A extends Uint32Array | Uint8Array>(
+  items: Int32Array,
+  copy: A
+): A {
+  for (let i = 0; i < copy.length; i++) {
+    copy[i] = items[i]!;
+  }
+  return copy;
 }

@@ -117,7 +117,7 @@ export class InstructionBuffer {
           type: 'release',
           worker: worker.id,
           taskIds: tasksOf(worker.releaseTasks),
-          held: Uint8Array.from(worker.releaseHeld.toArray()),
+          held: worker.releaseHeld.toUint8Array(),
           nbytes: Float64Array.from(worker.releaseBytes)
         });
       }
@@ -129,7 +129,7 @@ export class InstructionBuffer {
           type: 'assign',
           worker: worker.id,
           taskIds: tasksOf(worker.assignTasks),
-          runIds: unsigned(worker.assignRuns.toArray()),
+          runIds: worker.assignRuns.toUint32Array(),
           priorities: prioritiesOf(worker.assignTasks)
         });
       }
@@ -218,10 +218,6 @@ function tasksOf(list: Int32List): DenseTaskIds {
   return list.toArray() as Int32Array as DenseTaskIds;
 }
 
-function unsigned(values: Int32Array): Uint32Array {
-  return new Uint32Array(values.buffer);
-}
-
 function takeBackOf(
   worker: number,
   tasks: Int32List,
@@ -231,7 +227,7 @@ function takeBackOf(
     type: 'takeBack',
     worker,
     taskIds: tasksOf(tasks),
-    runIds: unsigned(runs.toArray())
+    runIds: runs.toUint32Array()
   };
 }
 
@@ -240,8 +236,8 @@ function reportOf(client: number, rows: ReportRows): Report {
     type: 'report',
     client,
     taskIds: tasksOf(rows.tasks),
-    status: Uint8Array.from(rows.status.toArray()),
+    status: rows.status.toUint8Array(),
     cause: tasksOf(rows.cause),
-    reason: Uint8Array.from(rows.reason.toArray())
+    reason: rows.reason.toUint8Array()
   };
 }

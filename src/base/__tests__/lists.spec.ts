@@ -108,6 +108,17 @@ describe('Int32List', () => {
     list.clear();
     expect(list.toArray()).toHaveLength(0);
   });
+
+  it('is copied without signs and as bytes, as long as it is', () => {
+    const list = new Int32List();
+    [1, -1, 255, 7].forEach(item => list.push(item));
+    list.truncate(3);
+    expect(list.toUint32Array()).toEqual(
+      Uint32Array.from([1, 0xffffffff, 255])
+    );
+    list.set(1, 0);
+    expect(list.toUint8Array()).toEqual(Uint8Array.from([1, 0, 255]));
+  });
 });
 
 describe('ValueLists', () => {

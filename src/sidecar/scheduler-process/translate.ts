@@ -164,7 +164,7 @@ export function translateSubmit(
       retries: pick(Uint8Array, tasks.retries, picked),
       restrictions: pick(Uint16Array, tasks.restriction, picked),
       restrictionSets: fields.restrictions,
-      firstInput: Uint32Array.from(firstInput.toArray()),
+      firstInput: firstInput.toUint32Array(),
       inputs: inputs.toArray(),
       data: dataAmong(tasks.flags, picked),
       wanted: wantedAmong(rows, taskIds),
