@@ -96,6 +96,34 @@ export default tseslint.config(
     }
   },
   {
+    // Texts of users, of foreign clusters and of errors are in nearly all that is shown.
+    files: ['src/{charts,exports,lab,panels}/**/*.{ts,tsx}'],
+    ignores: [...testFiles, 'src/panels/notices.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          name: '@jupyterlab/apputils',
+          importNames: [
+            'InputDialog',
+            'Notification',
+            'showDialog',
+            'showErrorMessage'
+          ],
+          message: 'src/panels/notices.ts shows texts with nothing hidden.'
+        }
+      ],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            "AssignmentExpression[left.property.name=/^(textContent|innerText|innerHTML|outerHTML)$/]:not([right.callee.name='shownText'])",
+          message: 'Write out what is hidden in a text: shownText(…).'
+        }
+      ]
+    }
+  },
+  {
     files: pureFiles,
     ignores: testFiles,
     rules: {

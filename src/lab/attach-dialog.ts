@@ -1,7 +1,9 @@
 /** *Attach…*: the address of a Dask scheduler, and the files of a TLS connection, as the kernel sees them. */
-import { Dialog, showDialog } from '@jupyterlab/apputils';
+import { Dialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
+import { shownText } from '../base/shown-text';
+import { openDialog } from '../panels/notices';
 import type { TlsFiles } from './kernel-snippet';
 
 export type AttachWish = {
@@ -17,7 +19,7 @@ export async function askForAddress(
   trans: TranslationBundle,
   failed?: FailedWish
 ): Promise<AttachWish | null> {
-  const { button, value } = await showDialog({
+  const { button, value } = await openDialog({
     title: trans.__('Attach to a Dask cluster'),
     body: new AttachForm(trans, failed),
     focusNodeSelector: 'input',
@@ -47,7 +49,7 @@ class AttachForm
       const problem = document.createElement('p');
       problem.className = 'sw-attach-problem';
       problem.setAttribute('role', 'alert');
-      problem.textContent = failed.problem;
+      problem.textContent = shownText(failed.problem);
       this.node.append(problem);
     }
     this._address = this._field(
@@ -56,8 +58,10 @@ class AttachForm
       address
     );
     const why = document.createElement('p');
-    why.textContent = trans.__(
-      'For a tls:// address: files that the kernel of the notebook can read.'
+    why.textContent = shownText(
+      trans.__(
+        'For a tls:// address: files that the kernel of the notebook can read.'
+      )
     );
     this.node.append(why);
     this._ca = this._field(
@@ -89,7 +93,7 @@ class AttachForm
   private _field(label: string, example: string, value = ''): HTMLInputElement {
     const line = document.createElement('label');
     const name = document.createElement('span');
-    name.textContent = label;
+    name.textContent = shownText(label);
     const input = document.createElement('input');
     input.type = 'text';
     input.placeholder = example;

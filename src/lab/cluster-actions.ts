@@ -8,17 +8,12 @@
  *
  * From the click to the end the same button of the same cluster does nothing else.
  */
-import {
-  Dialog,
-  InputDialog,
-  Notification,
-  showDialog
-} from '@jupyterlab/apputils';
+import { Dialog } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { type ISignal, Signal } from '@lumino/signaling';
-import { shownText } from '../base/shown-text';
 import { pathEnds } from '../base/path-ends';
 import { fileName } from '../feed/selection';
+import { askNumber, notices, openDialog } from '../panels/notices';
 import { openMenu } from '../panels/panel-menu';
 import type { ClusterInfo } from '../wire/panel-link';
 import { workersOf } from './cluster-figures';
@@ -112,8 +107,8 @@ export class ClusterActions {
     const { controls, trans } = this._options;
     const complaint = trans.__('%1 was not scaled', cluster.name);
     return this._once('scale', cluster, complaint, async send => {
-      const { value } = await InputDialog.getNumber({
-        title: shownText(trans.__('Scale %1', cluster.name)),
+      const value = await askNumber({
+        title: trans.__('Scale %1', cluster.name),
         label: trans.__('Number of workers:'),
         value: workersOf(cluster),
         okLabel: trans.__('Scale')
@@ -195,20 +190,18 @@ export class ClusterActions {
     const complaint = trans.__('No cluster was started for %1', title);
     return this._once(START, null, complaint, async send => {
       // It takes seconds: the environment is asked, then workers start.
-      const id = Notification.emit(
+      const id = notices.begin(
         trans.__('Starting the default cluster for %1…', title),
-        'in-progress',
         // Without it JupyterLab lists the notification and does not show it.
         { autoClose: false }
       );
       try {
         const {
           cluster,
-          name: ofCluster,
+          name: called,
           isNew
         } = await send(() => controls.start(name, this._options.notebook()));
-        const called = shownText(ofCluster);
-        Notification.update({
+        notices.update({
           id,
           type: 'success',
           message: isNew
@@ -223,7 +216,7 @@ export class ClusterActions {
         return '';
       } catch (error) {
         // The card says why, but the sidebar may be hidden by now.
-        Notification.update({
+        notices.update({
           id,
           type: 'error',
           message: trans.__(
@@ -369,9 +362,9 @@ async function asked(
   act: string,
   trans: TranslationBundle
 ): Promise<boolean> {
-  const { button } = await showDialog({
-    title: shownText(title),
-    body: shownText(body),
+  const { button } = await openDialog({
+    title,
+    body,
     buttons: [
       Dialog.cancelButton({ label: trans.__('Cancel') }),
       Dialog.warnButton({ label: act })

@@ -6,7 +6,7 @@ import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import { ICommandPalette } from '@jupyterlab/apputils';
 import {
   INotebookTracker,
   NotebookActions,
@@ -16,6 +16,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { loadPlotly } from '../charts/load-plotly';
 import type { IFeed } from '../feed/feed-types';
+import { notices } from '../panels/notices';
 import { askForAddress, type AttachWish } from './attach-dialog';
 import { CommandIDs } from './command-ids';
 import { type AttachWay, readAttachWay } from './dask-settings';
@@ -131,7 +132,7 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
         apply();
       },
       (error: unknown) => {
-        Notification.warning(
+        notices.warning(
           trans.__(
             'Spanwise could not read its settings and uses the defaults: %1',
             String(error)
@@ -171,11 +172,9 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
             : await askForAddress(trans);
         while (wish !== null) {
           const { address, tls } = wish;
-          const notice = Notification.emit(
-            trans.__('Attaching to %1…', address),
-            'in-progress',
-            { autoClose: false }
-          );
+          const notice = notices.begin(trans.__('Attaching to %1…', address), {
+            autoClose: false
+          });
           loadCharts();
           let attached: Attached | null;
           try {
@@ -184,7 +183,7 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
               await openPanels(notebook, attached.cluster);
             }
           } finally {
-            Notification.dismiss(notice);
+            notices.dismiss(notice);
           }
           if (attached === null || 'cluster' in attached) {
             return;
@@ -252,7 +251,7 @@ function loadCharts(): void {
 /** To the user who clicked. */
 function say(sentence: string): void {
   // Without it JupyterLab lists the notification and does not show it.
-  Notification.warning(sentence, { autoClose: 8000 });
+  notices.warning(sentence, { autoClose: 8000 });
 }
 
 /** How long the page may take to hear of a cluster; after that the panels wait for it. */

@@ -3,13 +3,13 @@ import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { Notification } from '@jupyterlab/apputils';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Feed } from '../feed/feed';
 import type { IFeed } from '../feed/feed-types';
 import { isObserverRunning, serverSocket } from '../feed/server-socket';
 import { TileCache } from '../feed/tile-cache';
+import { notices } from '../panels/notices';
 import { IFeedToken } from './tokens';
 
 const MEBIBYTE = 2 ** 20;
@@ -47,7 +47,7 @@ export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
         apply();
       },
       (error: unknown) => {
-        Notification.warning(
+        notices.warning(
           trans.__(
             'Spanwise could not read its settings and uses the defaults: %1',
             String(error)

@@ -6,6 +6,7 @@ import { MimeData } from '@lumino/coreutils';
 import { Drag } from '@lumino/dragdrop';
 import { DockPanel, type Widget } from '@lumino/widgets';
 import type { Trans } from '../base/trans';
+import { shownText } from '../base/shown-text';
 import type { PanelDescription } from '../panels/panel';
 import { dropText } from './drop-text';
 
@@ -68,8 +69,9 @@ async function startPanelDrag(
     const { clientX: x, clientY: y } = event as MouseEvent;
     // The dock panel moves its overlay while it handles the event: look at it afterwards.
     requestAnimationFrame(() => {
-      question.textContent =
-        placeText(x, y, options) ?? options.panel.question(options.trans);
+      question.textContent = shownText(
+        placeText(x, y, options) ?? options.panel.question(options.trans)
+      );
     });
   };
   const end = () => {
@@ -129,10 +131,10 @@ function dragImage({ panel, trans }: PanelDrag): {
   text.className = 'sw-gallery-text';
   const title = document.createElement('span');
   title.className = 'sw-gallery-title';
-  title.textContent = panel.title(trans);
+  title.textContent = shownText(panel.title(trans));
   const question = document.createElement('span');
   question.className = 'sw-gallery-question';
-  question.textContent = panel.question(trans);
+  question.textContent = shownText(panel.question(trans));
   text.append(title, question);
   image.append(icon, text);
   return { image, question };

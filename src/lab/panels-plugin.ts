@@ -7,20 +7,16 @@ import {
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import {
-  ICommandPalette,
-  Notification,
-  WidgetTracker
-} from '@jupyterlab/apputils';
+import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
 import { PageConfig } from '@jupyterlab/coreutils';
 import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
-import { shownText } from '../base/shown-text';
 import type { ClusterTarget } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
+import { notices } from '../panels/notices';
 import type { SpanwisePanel } from '../panels/panel';
 import type { ITheme } from '../panels/panel-context';
 import { offersOf } from './cluster-offers';
@@ -261,8 +257,8 @@ function orSaidWhyNot(find: () => ClusterTarget): ClusterTarget | null {
   try {
     return find();
   } catch (error) {
-    Notification.warning(
-      shownText(error instanceof Error ? error.message : String(error)),
+    notices.warning(
+      error instanceof Error ? error.message : String(error),
       // Without it JupyterLab lists the notification and does not show it.
       { autoClose: 8000 }
     );

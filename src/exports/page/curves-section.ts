@@ -100,7 +100,7 @@ function chartElement(section: CurvesSection, chart: Chart): HTMLElement {
     said.textContent = shownText(wordsAt(section, chart, share * seconds));
   });
   svg.addEventListener('pointerleave', () => {
-    said.textContent = POINT;
+    said.textContent = shownText(POINT);
   });
   return element(
     'figure',

@@ -117,11 +117,12 @@ class LanesView {
     });
     canvas.addEventListener('pointermove', event => {
       const box = this._boxAt(event.offsetX, event.offsetY);
-      this._said.textContent =
-        box === null ? POINT : shownText(this._wordsOf(box));
+      this._said.textContent = shownText(
+        box === null ? POINT : this._wordsOf(box)
+      );
     });
     canvas.addEventListener('pointerleave', () => {
-      this._said.textContent = POINT;
+      this._said.textContent = shownText(POINT);
     });
   }
 

@@ -1,5 +1,4 @@
 /** What *Export* of the Task Stream offers beside the legend: pictures of what is shown, a trace and a table of the selection's tasks. */
-import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { shownText } from '../../base/shown-text';
 import type { ClusterInfo } from '../../wire/panel-link';
@@ -13,6 +12,7 @@ import {
   formatExactCount,
   formatTimeRange
 } from '../format';
+import { notices } from '../notices';
 import type { PanelContext } from '../panel-context';
 import type { MenuItem } from '../panel-menu';
 import type { Asked } from '../panel-watch';
@@ -107,7 +107,7 @@ async function told(
       return;
     }
     const said = error instanceof Error ? error.message : String(error);
-    Notification.error(shownText(trans.__('Nothing was exported: %1', said)), {
+    notices.error(trans.__('Nothing was exported: %1', said), {
       autoClose: 10_000
     });
   }
@@ -350,7 +350,7 @@ function lostText(lost: number, trans: TranslationBundle): string {
 
 function warnOfLost(lost: number, trans: TranslationBundle): void {
   if (lost > 0) {
-    Notification.warning(lostText(lost, trans), { autoClose: false });
+    notices.warning(lostText(lost, trans), { autoClose: false });
   }
 }
 
@@ -413,7 +413,7 @@ async function withNotice<T>(
       return;
     }
     if (notice === '') {
-      notice = Notification.emit(text, 'in-progress', {
+      notice = notices.begin(text, {
         autoClose: false,
         progress: share,
         actions: [
@@ -426,7 +426,7 @@ async function withNotice<T>(
         ]
       });
     } else {
-      Notification.update({ id: notice, progress: share });
+      notices.update({ id: notice, progress: share });
     }
   };
   try {
@@ -437,7 +437,7 @@ async function withNotice<T>(
     return made;
   } finally {
     if (notice !== '') {
-      Notification.dismiss(notice);
+      notices.dismiss(notice);
     }
   }
 }

@@ -1,10 +1,8 @@
 /** The Task Stream as a panel: its tools, and which part shows what. */
-import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
 import { Debouncer } from '@lumino/polling';
 import * as React from 'react';
-import { shownText } from '../../base/shown-text';
 import { createElement } from '../../charts/shown-element';
 import type {
   RunDetail,
@@ -12,6 +10,7 @@ import type {
   TaskStreamResult
 } from '../../wire/panel-link';
 import { formatTimeRange, type TableData } from '../format';
+import { notices } from '../notices';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
 import { type MenuItem, openMenu } from '../panel-menu';
@@ -385,7 +384,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     );
     const run = runs[(selected + 1) % Math.max(1, runs.length)];
     if (run === undefined) {
-      Notification.info(this.trans.__('%1: no such task.', label), {
+      notices.info(this.trans.__('%1: no such task.', label), {
         autoClose: 3000
       });
       return;
@@ -434,12 +433,9 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     try {
       return await askTasks(this.context, question);
     } catch (error) {
-      Notification.error(
-        shownText(error instanceof Error ? error.message : String(error)),
-        {
-          autoClose: 5000
-        }
-      );
+      notices.error(error instanceof Error ? error.message : String(error), {
+        autoClose: 5000
+      });
       return null;
     }
   }
