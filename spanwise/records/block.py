@@ -11,6 +11,8 @@ from typing import Any
 from spanwise.records.tables import RecordTable, record_tables, tables_by_number
 
 _MAGIC = int.from_bytes(b"SWB2", "little")
+#: Some columns have one value for all rows, which stands there once.
+_CONSTANTS_MAGIC = int.from_bytes(b"SWB3", "little")
 #: Numbers of spans are u16.
 _FIRST_MAGIC = int.from_bytes(b"SWB1", "little")
 _HEADER = struct.Struct("<IIHHIII")
@@ -29,7 +31,17 @@ class Block:
     table : RecordTable
     """
 
-    __slots__ = ("_formats", "_starts", "_text_start", "_view", "nbytes", "rows", "seq", "table")
+    __slots__ = (
+        "_constants",
+        "_formats",
+        "_starts",
+        "_text_start",
+        "_view",
+        "nbytes",
+        "rows",
+        "seq",
+        "table",
+    )
 
     def __init__(
         self,
@@ -40,6 +52,7 @@ class Block:
         starts: list[int],
         text_start: int,
         formats: tuple[str, ...],
+        constants: int,
     ) -> None:
         self.table = table
         self.seq = seq
@@ -49,15 +62,19 @@ class Block:
         self._starts = starts
         self._text_start = text_start
         self._formats = formats
+        self._constants = constants
 
     def numbers(self, name: str) -> memoryview:
         """A column as a typed view; of a text column, its end offsets."""
         position = list(self.table.columns).index(name)
         start = self._starts[position]
         letter = self._formats[position]
-        stop = start + self.rows * struct.calcsize(letter)
+        count = _values_of(self._constants, position, self.rows)
+        values = self._view[start : start + count * struct.calcsize(letter)]
+        if count != self.rows:
+            values = memoryview(bytes(values) * self.rows)
         # A format of one letter; mypy knows only the literal ones.
-        return self._view[start:stop].cast(letter)  # type: ignore[call-overload,no-any-return]
+        return values.cast(letter)  # type: ignore[call-overload,no-any-return]
 
     def texts(self, name: str) -> list[str]:
         """A text column."""
@@ -92,27 +109,33 @@ def decode_block(data: bytes | bytearray | memoryview) -> Block:
     view = memoryview(data).cast("B")
     if view.nbytes < _HEADER.size:
         raise BrokenBlock(f"A block of {view.nbytes} bytes.")
-    magic, seq, number, _, rows, text_bytes, total = _HEADER.unpack_from(view)
-    if magic not in (_MAGIC, _FIRST_MAGIC):
+    magic, seq, number, constants, rows, text_bytes, total = _HEADER.unpack_from(view)
+    known = (_CONSTANTS_MAGIC,) if constants else (_MAGIC, _FIRST_MAGIC)
+    if magic not in known:
         raise BrokenBlock("Not a block of this format.")
     table = tables_by_number().get(number)
     if table is None:
         raise BrokenBlock(f"No table {number}.")
     if total > view.nbytes:
         raise BrokenBlock(f"{total} bytes, but {view.nbytes} are there.")
-    formats = table.formats if magic == _MAGIC else table.formats_before
+    formats = table.formats_before if magic == _FIRST_MAGIC else table.formats
+    # Neither the first column nor one of texts: the rows always follow from the length.
+    kinds = table.columns.values()
+    named = sum(1 << i for i, kind in enumerate(kinds) if i > 0 and kind != "text")
+    if constants & ~named:
+        raise BrokenBlock(f"{table.name}: columns have one value that may not, or are not there.")
     at = _HEADER.size
     starts = []
-    for letter in formats:
+    for position, letter in enumerate(formats):
         at += -at % 8
         starts.append(at)
-        at += rows * struct.calcsize(letter)
+        at += _values_of(constants, position, rows) * struct.calcsize(letter)
     at += -at % 8
     if at + text_bytes + -text_bytes % 8 != total:
         raise BrokenBlock(
             f"{table.name}: {rows} rows and {text_bytes} bytes of text do not make {total} bytes."
         )
-    block = Block(table, seq, rows, view[:total], starts, at, formats)
+    block = Block(table, seq, rows, view[:total], starts, at, formats, constants)
     previous = 0
     for name, kind in table.columns.items():
         if kind == "text":
@@ -121,6 +144,11 @@ def decode_block(data: bytes | bytearray | memoryview) -> Block:
                     raise BrokenBlock(f"{table.name}.{name}: a text ends before it starts.")
                 previous = end
     return block
+
+
+def _values_of(constants: int, position: int, rows: int) -> int:
+    """How many values of a column stand in the block."""
+    return 1 if constants >> position & 1 else rows
 
 
 def decode_blocks(data: bytes | bytearray | memoryview) -> Iterator[Block]:
@@ -133,7 +161,9 @@ def decode_blocks(data: bytes | bytearray | memoryview) -> Iterator[Block]:
 
 
 def encode_block(seq: int, table: str, columns: Mapping[str, Sequence[Any]]) -> bytes:
-    """A block from columns of numbers and texts, byte for byte what TypeScript writes.
+    """A block from columns of numbers and texts, all written whole.
+
+    Byte for byte what TypeScript writes of few rows.
 
     Raises
     ------

@@ -58,6 +58,68 @@ def test_gallery_is_written_byte_for_byte(name):
     assert ours == (GALLERY / f"{name}.bin").read_bytes()
 
 
+CONSTANTS = GALLERY.parent / "constant-columns"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_columns_of_one_value_are_read_as_described(name):
+    sample = described(name)
+    block = decode_block((CONSTANTS / f"{name}.bin").read_bytes())
+    assert (block.seq, block.table.name, block.rows) == (
+        sample["seq"],
+        sample["table"],
+        len(sample["rows"]),
+    )
+    for column, values in columns_of(sample).items():
+        assert all(map(same, block.column(column), values)), column
+
+
+def test_columns_of_one_value_stand_there_once():
+    whole = (GALLERY / "runs.bin").read_bytes()
+    data = (CONSTANTS / "runs.bin").read_bytes()
+    assert (whole[:4], data[:4]) == (b"SWB2", b"SWB3")
+    assert len(data) < len(whole)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_bent_blocks_with_columns_of_one_value_are_broken_or_blocks(name):
+    data = (CONSTANTS / f"{name}.bin").read_bytes()
+    for at in range(len(data)):
+        for bit in range(8):
+            bent = bytearray(data)
+            bent[at] ^= 1 << bit
+            try:
+                block = decode_block(bent)
+                for column in block.table.columns:
+                    assert len(block.column(column)) == block.rows
+            except BrokenBlock:
+                assert (
+                    at < 24 or "text" in record_tables()[described(name)["table"]].columns.values()
+                )
+            else:
+                # Neither beginning nor flags nor length can be another one's.
+                assert at not in {0, 1, 2, 3, 20, 21, 22, 23}
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "constants"),
+    [
+        ("names", {"id": [1], "text": ["one"]}, 0b01),
+        ("names", {"id": [1], "text": ["one"]}, 0b10),
+        ("edges", {"node": [1]}, 0b10),
+    ],
+)
+def test_some_columns_have_no_one_value(table, columns, constants):
+    data = bytearray(encode_block(1, table, columns))
+    data[3:4] = b"3"
+    data[10] = constants
+    with pytest.raises(BrokenBlock, match="columns have one value"):
+        decode_block(data)
+    data[10] = 0
+    with pytest.raises(BrokenBlock, match="Not a block"):
+        decode_block(data)
+
+
 VALUES = {
     **COLUMN_VALUES,
     "text": st.text(st.characters(exclude_categories=["Cs"]), max_size=20),

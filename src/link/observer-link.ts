@@ -4,6 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { wholeBlock } from '../records/block';
 import type { SealedBlock } from '../records/log-writer';
 import { HandshakeRefused } from '../wire/handshake';
 import type { FieldsInput, Message } from '../wire/schema';
@@ -62,6 +63,8 @@ export class ObserverLink {
   private readonly _ring: ReplayRing;
   private _link: Link<'source', 'up'> | null = null;
   private _isOpen = false;
+  /** Whether this observer reads columns of one value. */
+  private _readsConstants = false;
   private _pauseSeconds = FIRST_PAUSE_SECONDS;
   private _retry: NodeJS.Timeout | undefined;
   private _closed = false;
@@ -213,6 +216,7 @@ export class ObserverLink {
       if (fields.haveSeq > this._ring.mostSent) {
         return notSent(type, fields.haveSeq, this._ring.mostSent);
       }
+      this._readsConstants = fields.readsConstants;
       this._resume(fields.haveSeq);
     } else if (type === 'ack') {
       if (!this._isOpen) {
@@ -251,7 +255,8 @@ export class ObserverLink {
     }
     const blobs = this._ring.take(QUEUE_BYTES);
     if (blobs.length > 0) {
-      link.send('block', {}, {}, blobs);
+      const known = this._readsConstants ? blobs : blobs.map(wholeBlock);
+      link.send('block', {}, {}, known);
     }
     const gaps = this._ring.takeGaps();
     if (gaps.length > 0) {

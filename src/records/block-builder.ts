@@ -145,8 +145,12 @@ export class BlockBuilder<T extends TableName> {
     }
   }
 
-  /** The rows as a block; the builder is empty afterwards and keeps its arrays. */
-  seal(seq: number): Uint8Array<ArrayBuffer> {
+  /**
+   * The rows as a block; the builder is empty afterwards and keeps its arrays.
+   *
+   * @param constantFrom see {@link encodeBlock}.
+   */
+  seal(seq: number, constantFrom?: number): Uint8Array<ArrayBuffer> {
     const text = new Uint8Array(this._textBytes);
     let at = 0;
     for (const [name, open] of this._texts) {
@@ -166,7 +170,14 @@ export class BlockBuilder<T extends TableName> {
       open.length = 0;
       open.rows = 0;
     }
-    const block = encodeBlock(seq, this.table, this._rows, this.columns, text);
+    const block = encodeBlock(
+      seq,
+      this.table,
+      this._rows,
+      this.columns,
+      text,
+      constantFrom
+    );
     this._rows = 0;
     this._textBytes = 0;
     return block;

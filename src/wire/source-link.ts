@@ -49,7 +49,11 @@ export const SOURCE_LINK = {
   },
   down: {
     /** The observer has every block up to this one. */
-    resume: message({ haveSeq: count }),
+    resume: message({
+      haveSeq: count,
+      /** Whether it reads blocks that have columns of one value: who does not gets them whole. */
+      readsConstants: v.optional(flag, false)
+    }),
     ack: message({ seq: count })
   }
 } as const;

@@ -1,7 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Seconds } from '../../base/brand';
 import { decodeBlock, type Block } from '../../records/block';
+import { BlockBuilder } from '../../records/block-builder';
+import type { LaneId, SpanId } from '../../records/ids';
 import { LogWriter } from '../../records/log-writer';
 import { TABLES } from '../../records/tables';
 import { waitFor } from '../../testing/wait-for';
@@ -61,6 +64,10 @@ describe('the link to the observer', () => {
   let refused: string[];
   /** The observer lets clusters in and says nothing. */
   let isMute: boolean;
+  /** What else it says of itself. */
+  let reads: { readonly readsConstants?: boolean };
+  /** The blocks' bytes. */
+  let blobs: Uint8Array[];
   /** How it answers blocks. */
   let answer: (link: AcceptedLink<'source'>) => void;
   const sources: AcceptedLink<'source'>[] = [];
@@ -74,6 +81,8 @@ describe('the link to the observer', () => {
     notes = [];
     refused = [];
     isMute = false;
+    reads = {};
+    blobs = [];
     answer = () => undefined;
     sources.length = 0;
     onGap = () => undefined;
@@ -108,8 +117,9 @@ describe('the link to the observer', () => {
           messages: batch =>
             batch.forEach(message => {
               if (message.type === 'open') {
-                link.send('resume', { haveSeq });
+                link.send('resume', { haveSeq, ...reads });
               } else if (message.type === 'block') {
+                blobs.push(...message.blobs);
                 blocks.push(...message.blobs.map(blob => decodeBlock(blob)));
                 answer(link);
               }
@@ -311,6 +321,32 @@ describe('the link to the observer', () => {
     expect(refused).toEqual([
       expect.stringContaining('the observer cannot have block 1005 of 1.')
     ]);
+  });
+
+  it('gives blocks whole to an observer that does not read columns of one value', async () => {
+    const builder = new BlockBuilder('running');
+    const sealed = (constantFrom: number): Uint8Array<ArrayBuffer> => {
+      for (const lane of [1, 2, 3] as LaneId[]) {
+        const span = 4 as SpanId;
+        const started = 0.5 as Seconds;
+        builder.append({ lane, node: 2, function: 3, span, started });
+      }
+      return builder.seal(1, constantFrom);
+    };
+    const [short, whole] = [sealed(1), sealed(Infinity)];
+    expect(short.length).toBeLessThan(whole.length);
+    await openDoor(0);
+    link = openLink();
+    link.push({ seq: 1, bytes: short }, 0);
+    await waitFor('the block comes', () => blobs.length === 1);
+    reads = { readsConstants: true };
+    // The one that comes next reads them.
+    sources.splice(0).forEach(source => source.destroy());
+    await waitFor('the block comes again', () => blobs.length === 2);
+    expect(blobs.map(blob => [...blob])).toEqual([[...whole], [...short]]);
+    expect(decodeBlock(blobs[1]!).columns).toEqual(
+      decodeBlock(blobs[0]!).columns
+    );
   });
 
   it('keeps names for an observer that comes when the rows that use them are gone', async () => {

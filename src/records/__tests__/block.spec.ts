@@ -4,9 +4,11 @@ import fc from 'fast-check';
 import { BlockBuilder } from '../block-builder';
 import {
   BrokenBlock,
+  checkBlock,
   decodeBlock,
   encodeBlock,
   TextColumn,
+  wholeBlock,
   type Row
 } from '../block';
 import { Dictionary } from '../dictionary';
@@ -55,13 +57,27 @@ type AnyRows = {
   rows: Record<string, number | string>[];
 };
 
-function sealed({ table, rows }: AnyRows, seq = 1): Uint8Array<ArrayBuffer> {
+function sealed(
+  { table, rows }: AnyRows,
+  seq = 1,
+  constantFrom?: number
+): Uint8Array<ArrayBuffer> {
   const builder = new BlockBuilder(table);
   for (const row of rows) {
     builder.append(row as unknown as Row<TableName>);
   }
-  return builder.seal(seq);
+  return builder.seal(seq, constantFrom);
 }
+
+/** The same of which some columns have the first row's value in all rows. */
+const anyConstantRows = fc
+  .tuple(anyRows, fc.array(fc.boolean(), { minLength: 16, maxLength: 16 }))
+  .map(([{ table, rows }, areConstant]): AnyRows => {
+    const first = Object.entries(rows[0]!);
+    const constant = first.filter((_, i) => areConstant[i]!);
+    const kept = Object.fromEntries(constant);
+    return { table, rows: rows.map(row => ({ ...row, ...kept })) };
+  });
 
 function rowsOf(bytes: Uint8Array): AnyRows {
   const block = decodeBlock(bytes);
@@ -343,6 +359,105 @@ describe('a block', () => {
       builder.addText('text', 'a');
       builder.addText('text', 'b');
     }).toThrow('more texts than rows');
+  });
+});
+
+describe('a block with columns of one value', () => {
+  it('gives back any rows of any table, as the block that is written whole does', () => {
+    fc.assert(
+      fc.property(anyConstantRows, value => {
+        const whole = sealed(value, 7, Infinity);
+        const bytes = sealed(value, 7, 1);
+        expect(rowsOf(bytes)).toEqual(value);
+        expect(bytes.length).toBeLessThanOrEqual(whole.length);
+        expect(checkBlock(bytes)).toMatchObject({
+          seq: 7,
+          wholeBytes: whole.length
+        });
+        expect(wholeBlock(bytes)).toEqual(whole);
+        expect(wholeBlock(whole)).toBe(whole);
+      })
+    );
+  });
+
+  it('that is cut short or bent is a broken block, never another error', () => {
+    fc.assert(
+      fc.property(anyConstantRows, fc.nat(), fc.nat(7), (value, n, bit) => {
+        const bytes = sealed(value, 1, 1);
+        expect(() => decodeBlock(bytes.slice(0, n % bytes.length))).toThrow(
+          BrokenBlock
+        );
+        bytes[n % bytes.length] = (bytes[n % bytes.length] ?? 0) ^ (1 << bit);
+        let told: unknown;
+        try {
+          checkBlock(bytes);
+        } catch (error) {
+          told = error;
+        }
+        const read = (): unknown => rowsOf(bytes);
+        if (told === undefined) {
+          expect(read).not.toThrow();
+        } else {
+          expect(told).toBeInstanceOf(BrokenBlock);
+          expect(read).toThrow((told as Error).message);
+        }
+      })
+    );
+  });
+
+  const rows = Array.from({ length: 80 }, (_, lane) => ({
+    lane,
+    node: 5,
+    function: 6,
+    span: 7,
+    started: NaN
+  }));
+
+  it('takes little more than the columns that differ, in blocks of some rows', () => {
+    const bytes = sealed({ table: 'running', rows });
+    expect(new TextDecoder().decode(bytes.subarray(0, 4))).toBe('SWB3');
+    expect(bytes.length).toBe(24 + 2 * 80 + 4 * 8);
+    expect(checkBlock(bytes).wholeBytes).toBeGreaterThan(22 * 80);
+    const few = sealed({ table: 'running', rows: rows.slice(0, 63) });
+    expect(new TextDecoder().decode(few.subarray(0, 4))).toBe('SWB2');
+  });
+
+  it('keeps 0 and −0 apart, whose bits differ', () => {
+    const differing = [0, -0].map(started => ({ ...rows[0]!, started }));
+    const bytes = sealed({ table: 'running', rows: differing }, 1, 1);
+    expect(rowsOf(bytes).rows.map(({ started }) => started)).toEqual([0, -0]);
+  });
+
+  it('is broken by rows that its first column has not, though no other column tells', () => {
+    const bytes = sealed({ table: 'running', rows });
+    // (80 numbers of 2 bytes fill 20 places of 8)
+    for (const claimed of [0, 1, 76, 81, 160, 2 ** 32 - 1]) {
+      new DataView(bytes.buffer).setUint32(12, claimed, true);
+      expect(() => decodeBlock(bytes)).toThrow('do not make');
+    }
+  });
+
+  it.each([
+    ['the first column', 'names', 0b01],
+    ['texts', 'names', 0b10],
+    ['a column that is not there', 'edges', 0b10]
+  ] as const)('is broken by one value of %s', (_, table, constants) => {
+    const row: AnyRows['rows'][number] =
+      table === 'names' ? { id: 1, text: 'one' } : { node: 1 };
+    const bytes = sealed({ table, rows: [row] });
+    bytes[3] = '3'.charCodeAt(0);
+    bytes[10] = constants;
+    expect(() => decodeBlock(bytes)).toThrow('columns have one value');
+    expect(() => checkBlock(bytes)).toThrow(BrokenBlock);
+  });
+
+  it('is told by its beginning: neither has the other one’s flags', () => {
+    const bytes = sealed({ table: 'running', rows });
+    bytes[3] = '2'.charCodeAt(0);
+    expect(() => decodeBlock(bytes)).toThrow('Not a block of this format.');
+    bytes[3] = '3'.charCodeAt(0);
+    bytes.fill(0, 10, 12);
+    expect(() => decodeBlock(bytes)).toThrow('Not a block of this format.');
   });
 });
 

@@ -212,7 +212,7 @@ export class ObservedCluster {
   }
 
   get unreadBytes(): number {
-    return this._unread.nbytes;
+    return this._unread.wholeBytes;
   }
 
   /** Reads what waits, with a break behind every block: whoever asks meanwhile reads the rest. */

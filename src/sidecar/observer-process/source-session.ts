@@ -36,7 +36,10 @@ export class SourceSession {
           this._cluster = this._clusters.open(message.fields);
           this._newest.set(this._cluster, this);
           this._saidEnd = false;
-          this._link.send('resume', { haveSeq: this._cluster.haveSeq });
+          this._link.send('resume', {
+            haveSeq: this._cluster.haveSeq,
+            readsConstants: true
+          });
           break;
         case 'block':
           if (this._cluster === undefined) {

@@ -1,10 +1,10 @@
 /** Blocks of one log that nobody has asked about yet. In the observer process. */
 import { Queue } from '../../base/queue';
-import { decodeBlock } from '../../records/block';
+import { checkBlock } from '../../records/block';
 
 /**
- * So many bytes of a log wait at most: rows of 300,000 small tasks. In tables they take half as much again; to put them there takes about as
- * long as a first answer may.
+ * So many bytes of a log wait at most, all columns counted whole: rows of 300,000 small tasks. In tables they take half as much again; to put
+ * them there takes about as long as a first answer may.
  */
 const MOST_BYTES = 32 * 2 ** 20;
 /** No more than this is read in one go, which takes some 2 ms. */
@@ -22,14 +22,21 @@ const BLOCK_BYTES = 512;
  * observer's work.
  */
 export class UnreadBlocks {
-  private readonly _blobs = new Queue<Uint8Array>();
+  private readonly _blocks = new Queue<UnreadBlock>();
   private _nbytes = 0;
+  private _wholeBytes = 0;
   private _newest = 0;
 
   constructor(private readonly _mostBytes = MOST_BYTES) {}
 
+  /** What they take of memory. */
   get nbytes(): number {
     return this._nbytes;
+  }
+
+  /** What is to be read: columns of one value take no memory until then, and the same time as others. */
+  get wholeBytes(): number {
+    return this._wholeBytes;
   }
 
   /** The newest block that waits, by their headers; 0: none. */
@@ -42,30 +49,42 @@ export class UnreadBlocks {
    * lengths and where its texts end are looked at, which takes a hundredth of what reading takes; looking at its numbers would take six.
    */
   add(blob: Uint8Array): boolean {
-    this._blobs.push(ownMemory(blob));
-    this._nbytes += blob.length + BLOCK_BYTES;
+    let isBroken = false;
+    let wholeBytes = blob.length;
     try {
-      this._newest = Math.max(this._newest, decodeBlock(blob).seq);
+      const { seq, wholeBytes: whole } = checkBlock(blob);
+      this._newest = Math.max(this._newest, seq);
+      wholeBytes = whole;
     } catch {
       // (its reader says why)
-      return true;
+      isBroken = true;
     }
-    return this._nbytes > this._mostBytes;
+    this._blocks.push({ blob: ownMemory(blob), wholeBytes });
+    this._nbytes += blob.length + BLOCK_BYTES;
+    this._wholeBytes += wholeBytes + BLOCK_BYTES;
+    return isBroken || this._wholeBytes > this._mostBytes;
   }
 
   /** The one that came first of those that wait. */
   take(): Uint8Array | undefined {
-    const blob = this._blobs.shift();
-    if (blob !== undefined) {
-      this._nbytes -= blob.length + BLOCK_BYTES;
+    const block = this._blocks.shift();
+    if (block !== undefined) {
+      this._nbytes -= block.blob.length + BLOCK_BYTES;
+      this._wholeBytes -= block.wholeBytes + BLOCK_BYTES;
     }
-    if (this._blobs.length === 0) {
+    if (this._blocks.length === 0) {
       // (from now on their reader knows: what is broken may have any number)
       this._newest = 0;
     }
-    return blob;
+    return block?.blob;
   }
 }
+
+type UnreadBlock = {
+  readonly blob: Uint8Array;
+  /** See {@link UnreadBlocks.wholeBytes}. */
+  readonly wholeBytes: number;
+};
 
 /** The block in memory that nothing else lies in, if it is short. */
 function ownMemory(blob: Uint8Array): Uint8Array {

@@ -116,10 +116,15 @@ export function galleryOfBlocks(): Readonly<
     BLOCK_SAMPLES
   )) {
     const builder = new BlockBuilder<TableName>(table);
-    for (const row of rows) {
-      builder.append(row as unknown as Row<TableName>);
-    }
-    files[`src/testing/gallery/blocks/${name}.bin`] = builder.seal(seq);
+    const sealed = (constantFrom?: number): Uint8Array => {
+      for (const row of rows) {
+        builder.append(row as unknown as Row<TableName>);
+      }
+      return builder.seal(seq, constantFrom);
+    };
+    files[`src/testing/gallery/blocks/${name}.bin`] = sealed();
+    // The same with columns of one value, which longer blocks have.
+    files[`src/testing/gallery/constant-columns/${name}.bin`] = sealed(1);
     files[`src/testing/gallery/blocks/${name}.json`] = `${JSON.stringify(
       { what, seq, table, rows },
       (_, value: unknown) => (Number.isNaN(value) ? 'NaN' : value),

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { answer } from '../../../observer/__tests__/ask';
 import { blockRows } from '../../../observer/store/block-rows';
+import { BlockBuilder } from '../../../records/block-builder';
 import {
   drawCluster,
   TICK,
@@ -182,6 +183,37 @@ describe('blocks that nobody has asked about', () => {
     );
     expect([few.nbytes, few.take()]).toEqual([0, undefined]);
     expect(few.add(blob!)).toBe(false);
+  });
+
+  it('wait up to a bound of what is to be read, and take the memory of what came', () => {
+    const rows = Array.from({ length: 1000 }, (_, lane) => ({
+      lane,
+      node: 1,
+      function: 2,
+      span: 3,
+      started: 4
+    }));
+    const builder = new BlockBuilder('running');
+    const sealed = (constantFrom: number): Uint8Array => {
+      for (const row of rows) {
+        builder.append(row as never);
+      }
+      return builder.seal(1, constantFrom);
+    };
+    const blocks = new UnreadBlocks(10 * 22_000);
+    const whole = new UnreadBlocks(10 * 22_000);
+    let added = 0;
+    do {
+      added++;
+      expect(whole.add(sealed(Infinity))).toBe(blocks.add(sealed(1)));
+    } while (whole.wholeBytes <= 10 * 22_000);
+    expect(added).toBe(10);
+    expect(blocks.wholeBytes).toBe(whole.wholeBytes);
+    expect(blocks.nbytes).toBeLessThan(whole.nbytes / 8);
+    while (blocks.take() !== undefined) {
+      // (all of them)
+    }
+    expect([blocks.nbytes, blocks.wholeBytes]).toEqual([0, 0]);
   });
 
   it('hold no memory that they share with what is read at once', () => {
