@@ -209,7 +209,9 @@ const READINGS: readonly Reading[] = [
     of: ({ metrics }) => behindOf(metrics)?.seconds ?? (metrics && 0),
     label: trans => trans.__('Transfer, behind other work'),
     title: trans =>
-      trans.__('Seconds of transfers that held no thread; they overlap.')
+      trans.__(
+        'Seconds of transfers while threads ran other tasks: they cost no thread time, and several go on at once.'
+      )
   },
   {
     id: 'bytes',

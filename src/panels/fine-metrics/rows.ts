@@ -538,6 +538,19 @@ export function remarkOn(
   }
 }
 
+/** What the tooltip of a part says: what its label leaves open, else what it means. */
+export function tooltipOf(
+  part: Part,
+  result: FineMetricsResult,
+  trans: Trans,
+  isNode = false
+): string {
+  return (
+    remarkOn(part, result, trans, isNode) ||
+    (result.unit === 'seconds' ? sentenceOn(part.id, trans) : '')
+  );
+}
+
 function remarkInNode(id: string, trans: Trans): string {
   switch (id) {
     case 'noncpu':
@@ -583,6 +596,76 @@ function remarkById(
       return trans.__(
         'Modules that were not imported yet when a function or its arguments were unpickled.'
       );
+    default:
+      return '';
+  }
+}
+
+/** What a part of the seconds is, for who meets its label for the first time; '': a label of users' own. */
+function sentenceOn(id: string, trans: Trans): string {
+  switch (id) {
+    case 'cpu':
+      return trans.__('While computing: the thread was on a core.');
+    case 'compute':
+      return trans.__(
+        'It is not told how much of this time the thread was on a core.'
+      );
+    case 'core':
+      return trans.__(
+        'While computing: the thread could have gone on, and other threads or programs had the cores.'
+      );
+    case 'gil':
+      return trans.__(
+        'While computing: the thread could have gone on with Python code, and another thread had the interpreter lock (GIL). An estimate.'
+      );
+    case 'transfer':
+      return trans.__(
+        'The thread stood still until inputs had come from other processes.'
+      );
+    case 'disk':
+      return trans.__(
+        'The thread stood still while results were written to disk, to free memory, or read back from it.'
+      );
+    case 'serialize':
+      return trans.__(
+        'Functions, arguments and results were turned into bytes, to be sent or stored, or back.'
+      );
+    case 'other':
+      return trans.__('Time of tasks that is none of the other activities.');
+    case 'lost':
+      return trans.__(
+        'Time of tasks that gave no result: they failed, were cancelled, or were lost with the process that ran them.'
+      );
+    case 'running':
+      return trans.__(
+        'What tasks have taken that still run. What they did with it is known when they end.'
+      );
+    case 'rest':
+      return trans.__(
+        'Nothing that was measured says what this time was. It is never spread over the others.'
+      );
+    case 'idle:nothing-runnable':
+      return trans.__(
+        'No task could run: none was there, or all that were waited for results of others.'
+      );
+    case 'idle:inputs-in-flight':
+      return trans.__(
+        'The next task could run, but its inputs were still on their way from other processes.'
+      );
+    case 'idle:held-elsewhere':
+      return trans.__(
+        'This thread had nothing that it could run, while a task elsewhere waited for a thread that was busy.'
+      );
+    case 'idle:paused':
+      return trans.__('No task was begun because memory was nearly full.');
+    case 'idle:stopped':
+      return trans.__('The process was held by a signal or a debugger.');
+    case 'idle:scheduler':
+      return trans.__(
+        'The next task and its inputs were ready; the scheduler, or the worker, had yet to start it.'
+      );
+    case 'idle:unknown':
+      return trans.__('It is not told what the next task waited for.');
     default:
       return '';
   }

@@ -25,7 +25,8 @@ import {
   movedRows,
   type Part,
   partName,
-  remarkOn
+  remarkOn,
+  tooltipOf
 } from './rows';
 
 type FineMetricsViewProps = {
@@ -231,7 +232,11 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
       </div>
       <ul className="sw-legend" aria-label={trans.__('Legend')}>
         {legend.map(part => (
-          <li key={part.id} className="sw-legend-item">
+          <li
+            key={part.id}
+            className="sw-legend-item"
+            title={tooltipOf(part, result, trans, props.isNode) || undefined}
+          >
             <Swatch mark={markFor(part)} />
             <span>{legendWord(part.word, trans)}</span>
           </li>
@@ -443,6 +448,10 @@ function PartList(props: {
           name={partName(part, props.trans)}
           text={part.text}
           share={part.shareText}
+          title={
+            tooltipOf(part, props.result, props.trans, props.isNode) ||
+            undefined
+          }
           remark={
             remarkOn(part, props.result, props.trans, props.isNode) || undefined
           }
@@ -478,7 +487,7 @@ function MetricItem(props: {
 }): JSX.Element {
   const { mark, name, text, share, remark, onClick, onHover } = props;
   // The row's own shows at its name, too.
-  const more = remark ?? props.title;
+  const more = props.title ?? remark;
   const title = more === undefined ? undefined : `${name}\n${more}`;
   const label = (
     <>

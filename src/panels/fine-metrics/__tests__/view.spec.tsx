@@ -1,12 +1,20 @@
 import { act } from 'react';
 
 import { ask } from '../../../observer/__tests__/ask';
+import { IDLE_CAUSES } from '../../../observer/folds/idle';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { waitFor } from '../../../testing/wait-for';
 import { english } from '../../../testing/translators';
 import type { FineMetricsResult } from '../../../wire/panel-link';
-import { functionRows, headlineOf, partsOf, remarkOn, tableOf } from '../rows';
+import {
+  functionRows,
+  headlineOf,
+  MEANINGS,
+  partsOf,
+  remarkOn,
+  tableOf
+} from '../rows';
 import { ShownView } from './shown-view';
 
 const evil = '<img src=x onerror=alert(1)>';
@@ -386,7 +394,7 @@ describe('Fine Performance Metrics', () => {
   it('says what a name leaves open to screen readers too, and once', () => {
     const byActivity = [
       { activity: 'blocked', value: 9, share: null },
-      { activity: 'thread-cpu', value: 5, share: null }
+      { activity: 'decode', value: 5, share: null }
     ];
     view.show({ ...whole, byActivity });
     const remark = 'the Profile counts such waits as blocked.';
@@ -405,7 +413,41 @@ describe('Fine Performance Metrics', () => {
       []
     ]);
     const name = rows[1]!.querySelector<HTMLElement>('.sw-metric-name')!;
-    expect(name.title).toBe('CPU');
+    expect(name.title).toBe('decode');
+  });
+
+  it.each([
+    ['of a cluster', false],
+    ['of a run without a cluster', true]
+  ])('explains each activity and cause %s in a sentence', (_, isLocal) => {
+    const activities = Object.keys(MEANINGS);
+    view.show(
+      {
+        ...whole,
+        byActivity: activities.map(activity => ({
+          activity,
+          value: 5,
+          share: null
+        })),
+        idle: IDLE_CAUSES.map(cause => ({ cause, seconds: 5 })),
+        capacitySeconds: 500,
+        wholeSeconds: 500,
+        runningSeconds: 5
+      },
+      { isLocal }
+    );
+    const items = ['By activity', 'Idle, by cause', 'Legend'].flatMap(
+      name => [...list(name).children] as HTMLElement[]
+    );
+    const ids = new Set(Object.values(MEANINGS).map(({ id }) => id));
+    expect(items).toHaveLength(2 * (ids.size + IDLE_CAUSES.length) + 2);
+    for (const { title, textContent } of items) {
+      expect([textContent, title]).toEqual([
+        textContent,
+        expect.stringMatching(/^[^]+\.$/)
+      ]);
+      expect(isLocal && title.includes('worker')).toBe(false);
+    }
   });
 
   it('says the bar in words', () => {
