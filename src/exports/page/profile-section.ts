@@ -17,6 +17,7 @@ import {
   nameOf,
   pathOf,
   placeOf,
+  remarkOnImports,
   remarkOnState,
   samplingText,
   search,
@@ -149,9 +150,11 @@ class ProfileView {
       '--fill',
       !hasFile
         ? 'var(--sw-track)'
-        : slot >= 0 && slot < SLOTS
-          ? `var(--sw-fn-${slot + 1})`
-          : 'var(--sw-fn-other)'
+        : tree.importing[node] === 1
+          ? 'var(--sw-kind-import)'
+          : slot >= 0 && slot < SLOTS
+            ? `var(--sw-fn-${slot + 1})`
+            : 'var(--sw-fn-other)'
     );
     if (shape.width >= LABEL_FROM_PX) {
       frame.append(
@@ -187,7 +190,8 @@ class ProfileView {
       ['Samples', facts.samples],
       ...facts.states
         .filter(({ share }) => share > 0)
-        .map(({ label, text }): [string, string] => [label, text])
+        .map(({ label, text }): [string, string] => [label, text]),
+      ['Import', tree.importing[node] === 1 ? remarkOnImports(english) : '']
     ];
     this._facts.replaceChildren(
       ...rows

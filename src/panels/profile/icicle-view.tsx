@@ -16,7 +16,14 @@ import { FloatingCard } from '../floating-card';
 import type { ITheme } from '../panel-context';
 import { useSize } from '../use-size';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
-import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
+import {
+  factsOf,
+  type Found,
+  type FrameTree,
+  labelOf,
+  placeOf,
+  remarkOnImports
+} from './rows';
 
 const LABEL_FROM = 34;
 /** Low rows have a low foot, so that it stays clear of the words above it. */
@@ -186,6 +193,9 @@ function FrameFacts(props: {
             </React.Fragment>
           ))}
       </dl>
+      {tree.importing[node] === 1 && (
+        <div className="sw-card-why">{remarkOnImports(trans)}</div>
+      )}
       <div className="sw-card-hint">
         {trans.__('click: zoom and details · Shift click: details')}
       </div>
@@ -249,10 +259,11 @@ function paint(
     const { node, x, width, row, isCaller } = frame;
     const y = row * height;
     const isRoot = (file[node] ?? '') === '' && (slot[node] ?? -1) < 0;
-    const colour = functionColour(palette, {
-      slot: slot[node] ?? -1,
-      round: 0
-    });
+    // The code of a module that is being imported has no part in what the module does later.
+    const colour =
+      tree.importing[node] === 1
+        ? palette.kinds.import
+        : functionColour(palette, { slot: slot[node] ?? -1, round: 0 });
     const fill = isRoot ? palette.headerFill : frameFill(palette, colour);
     const isDim = found !== null && !found.nodes.has(node);
     context.globalAlpha = isDim || isCaller ? 0.6 : 1;

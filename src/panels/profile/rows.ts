@@ -32,11 +32,16 @@ export type FrameTree = {
   readonly offset: Float64Array;
   /** Samples in the frame itself, not in what it called. */
   readonly self: Float64Array;
+  /** 1: Python imported a module in it, or it ran in one that was being imported. */
+  readonly importing: Uint8Array;
   readonly children: readonly (readonly number[])[];
   /** Frames without a caller. */
   readonly roots: readonly number[];
   readonly deepest: number;
 };
+
+/** Files of what imports modules; not frozen, too. */
+const IMPORTER = /^<frozen importlib\.|[\\/]importlib[\\/]_bootstrap/;
 
 export function frameTree(result: ProfileResult): FrameTree {
   const { n } = result.nodes;
@@ -51,6 +56,9 @@ export function frameTree(result: ProfileResult): FrameTree {
   const children: number[][] = Array.from({ length }, () => []);
   // The part of a frame's width that its children have taken so far; roots share one line.
   const taken = new Float64Array(length);
+  const importing = Uint8Array.from(result.nodes.file, file =>
+    IMPORTER.test(file) ? 1 : 0
+  );
   const roots: number[] = [];
   let rootsTaken = 0;
   let deepest = 0;
@@ -63,6 +71,7 @@ export function frameTree(result: ProfileResult): FrameTree {
       rootsTaken += samples;
       continue;
     }
+    importing[node] ||= importing[above] ?? 0;
     depth[node] = (depth[above] ?? 0) + 1;
     offset[node] = (offset[above] ?? 0) + (taken[above] ?? 0);
     taken[above] = (taken[above] ?? 0) + samples;
@@ -78,6 +87,7 @@ export function frameTree(result: ProfileResult): FrameTree {
     depth,
     offset,
     self,
+    importing,
     children,
     roots,
     deepest
@@ -255,6 +265,13 @@ export function remarkOnState(
         'Blocked: neither on a core nor waiting for one or for the GIL, of all the time that tasks held their threads. Waits for other tasks, transfers, the disk or another thread’s import are in it, which Fine Performance Metrics lists under those names.'
       )
     : '';
+}
+
+/** What is meant by importing modules here: Fine Performance Metrics leaves to a function what its own code imports. */
+export function remarkOnImports(trans: Trans): string {
+  return trans.__(
+    'Modules were being imported. What was imported before a task’s own code ran is “importing modules” in Fine Performance Metrics, too; what its code imported is part of the function.'
+  );
 }
 
 /** Dask's samples, and those of threads whose clocks cannot be read. */

@@ -6,7 +6,7 @@ import type { SelectionModel } from '../../feed/selection';
 import type { TimeRange } from '../../wire/panel-link';
 import { Drawer } from '../drawer';
 import { useFocusThatStays } from '../focus-that-stays';
-import { legendWord } from '../format';
+import { KIND_WORDS, legendWord } from '../format';
 import { Swatch } from '../mark';
 import type { ITheme } from '../panel-context';
 import { ShowAll } from '../show-all';
@@ -19,11 +19,15 @@ import {
   type FrameTree,
   nameOf,
   pathKey,
+  remarkOnImports,
   remarkOnState,
   samplingText,
   statesOf,
   tellsStates
 } from './rows';
+
+/** As that activity has elsewhere. */
+const IMPORT_MARK = { kind: 'import' } as const;
 
 type ProfileViewProps = {
   readonly tree: FrameTree;
@@ -80,6 +84,13 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
               </li>
             );
           })}
+          {tree.importing.includes(1) && (
+            <li className="sw-legend-item" title={remarkOnImports(trans)}>
+              <Swatch mark={IMPORT_MARK} />{' '}
+              {legendWord(KIND_WORDS.import, trans)}
+              <span className="sw-comma">. {remarkOnImports(trans)}</span>
+            </li>
+          )}
           {tellsStates(tree.result) && (
             <li className="sw-legend-item sw-legend-figure sw-wide-only">
               {trans.__('foot of each frame: what was not on a core')}
@@ -113,6 +124,7 @@ function FrameDetails(
   const { tree, node, trans } = props;
   const facts = factsOf(tree, node, trans);
   const slot = tree.result.nodes.slot[node] ?? -1;
+  const isImporting = tree.importing[node] === 1;
   return (
     <Drawer
       className="sw-Profile-details"
@@ -128,9 +140,13 @@ function FrameDetails(
         tabIndex={0}
       >
         <div className="sw-drawer-title">
-          <Swatch mark={{ slot, round: 0 }} /> <strong>{facts.name}</strong>
+          <Swatch mark={isImporting ? IMPORT_MARK : { slot, round: 0 }} />{' '}
+          <strong>{facts.name}</strong>
         </div>
         <div className="sw-drawer-where">{facts.place}</div>
+        {isImporting && (
+          <div className="sw-drawer-note">{remarkOnImports(trans)}</div>
+        )}
         <table className="sw-card-table">
           <tbody>
             <tr>

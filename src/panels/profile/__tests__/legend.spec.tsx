@@ -17,7 +17,7 @@ import { ProfileView } from '../view';
 const profile = ask(drawnStore(firstLook()), 'profile', { ended: true });
 
 /** What a view of an answer says. */
-function shown(result: ProfileResult, trans = bracketing) {
+function shown(result: ProfileResult, trans = bracketing, selected = 0) {
   const host = document.body.appendChild(document.createElement('div'));
   const root = createRoot(host);
   const activity = activityOf(result);
@@ -31,7 +31,7 @@ function shown(result: ProfileResult, trans = bracketing) {
         wholeActivity={null}
         time="all"
         focus={null}
-        selected={0}
+        selected={selected}
         found={null}
         selection={new SelectionModel()}
         theme={theme}
@@ -77,6 +77,41 @@ it('legend and details say that blocked is more than in Fine Performance Metrics
   const none = { ...nodes, blocked: nodes.blocked.map(() => 0) };
   const { details: other } = shown({ ...profile, nodes: none });
   expect(other).not.toEqual(remark);
+});
+
+it('imports are set apart from what the function of the task does, and so is what modules run as they are imported', () => {
+  const frames = [
+    ['all functions', '', -1],
+    ['fit', '/home/fit.py', 0],
+    ['import_module', '/python/importlib/__init__.py', 1],
+    ['_find_and_load', '<frozen importlib._bootstrap>', 2],
+    ['<module>', '/site-packages/pandas/__init__.py', 3],
+    ['compile', '/python/re/__init__.py', 4],
+    ['exec_module', '/python/importlib/_bootstrap_external.py', 2],
+    ['compile', '/python/re/__init__.py', 1]
+  ] as const;
+  const counts = (count = 1) => frames.map(() => count);
+  const imports: ProfileResult = {
+    ...profile,
+    nodes: {
+      parent: frames.map(([, , parent]) => parent),
+      name: frames.map(([name]) => name),
+      file: frames.map(([, file]) => file),
+      line: counts(),
+      n: counts(8),
+      onCore: counts(8),
+      waiting: counts(0),
+      gil: counts(0),
+      blocked: counts(0),
+      slot: counts()
+    }
+  };
+  expect([...frameTree(imports).importing]).toEqual([0, 0, 0, 1, 1, 1, 1, 0]);
+  const { legend, details } = shown(imports, bracketing, 5);
+  expect(legend).toContain('⟦importing modules⟧');
+  expect(details).toContain('Modules were being imported.');
+  expect(shown(imports, bracketing, 7).details).not.toContain('imported');
+  expect(shown(profile).legend).not.toContain('importing modules');
 });
 
 it('legend, details and activity say nothing of states that the source does not tell', () => {
