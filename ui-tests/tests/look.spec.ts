@@ -209,6 +209,10 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
       await expect(page).toHaveAttribute('data-low', 'true');
       await expect(align).toBeHidden();
       await begins(['sw-Memory-chart']);
+      // Below it the peaks of both.
+      await expect
+        .poll(() => page.evaluate(rowsInView))
+        .toEqual({ isChartWhole: true, rows: 3 });
     });
     await panel.inSize({ width: 440, height: 420 }, async () => {
       await expect(page).not.toHaveAttribute('data-low');

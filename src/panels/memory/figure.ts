@@ -328,7 +328,7 @@ function peakNotes(
     .filter(line => line.run !== null && line.peak !== null)
     .slice(0, 4)
     .sort((a, b) => (b.peak?.bytes ?? 0) - (a.peak?.bytes ?? 0))
-    .map((line, place) => {
+    .flatMap((line, place) => {
       const peak = line.peak as NonNullable<Line['peak']>;
       const at = formatOf(align)(peak.t, 0.1);
       // Beside the peak, where there is more room.
@@ -355,6 +355,9 @@ function peakNotes(
         axes,
         taken
       );
+      if (ay === null) {
+        return [];
+      }
       return {
         x: peak.t,
         y: peak.bytes,
@@ -386,7 +389,7 @@ const NOTE_PIXELS = 20;
 
 /**
  * How far below its peak the middle of a label stands; negative: above. The highest peak's label is above its line, the others below, where
- * there is room: a label covers neither the ticks of the time axis nor one of those in `taken`, which it joins.
+ * there is room: a label covers neither the ticks of the time axis nor one of those in `taken`, which it joins. Null: there is none.
  *
  * @param at - the label's left and right border, and the height of its peak.
  */
@@ -395,7 +398,7 @@ function noteOffset(
   at: NoteBox,
   axes: PeakAxes,
   taken: NoteBox[]
-): number {
+): number | null {
   const steps = Array.from({ length: 32 }, (_, step) => 4 * step);
   const above = steps.map(step => -18 - step);
   const below = steps.map(step => 26 + step);
@@ -419,11 +422,12 @@ function noteOffset(
         other.left >= box.right ||
         Math.abs(box.bottom - other.bottom) >= NOTE_PIXELS
     );
-  // In a chart that is too low for all labels two may stand upon each other, but none on the ticks.
-  const offset =
-    fitting.find(each => isFree(boxAt(each))) ??
-    fitting[0] ??
-    at.bottom - NOTE_PIXELS / 2;
+  const free = fitting.find(each => isFree(boxAt(each)));
+  // In a chart that is too low for all labels the highest peak's stays, and none stands upon another: the list of the runs has all peaks.
+  if (free === undefined && taken.length > 0) {
+    return null;
+  }
+  const offset = free ?? fitting[0] ?? at.bottom - NOTE_PIXELS / 2;
   taken.push(boxAt(offset));
   return offset;
 }

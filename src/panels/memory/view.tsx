@@ -37,7 +37,7 @@ import {
 } from './rows';
 
 /**
- * In pixels. From here down the chart comes first; title, legend and runs are reached by scrolling, and by Tab in that order. With one line of
+ * In pixels. From here down the chart comes first, then recorded runs; title and legend are reached by scrolling, and by Tab in that order. With one line of
  * tools the panel has 240 px then, where `memory.css` puts tools into More. That goes by the panel: by what tools leave, they would come and go in turns.
  */
 const LOW = 209;
@@ -125,6 +125,8 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
       )}
     </div>
   );
+  const runs = <RunsTable key="runs" {...props} />;
+  const areRunsAbove = isLow && result.runs.length > 0;
   return (
     <div
       ref={page}
@@ -132,7 +134,11 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
       data-low={isLow || undefined}
       style={{ '--sw-runs': rowsInSight(result) } as React.CSSProperties}
     >
-      {isLow ? [chart, head] : [head, chart]}
+      {areRunsAbove
+        ? [chart, runs, head]
+        : isLow
+          ? [chart, head]
+          : [head, chart]}
       <ul className="sw-legend" aria-label={trans.__('Legend')}>
         {memoryLines(result, align, trans, undefined, isLocal)
           .slice(0, 24)
@@ -154,7 +160,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
       {props.showsBreakdown && (
         <Breakdown context={context} trans={trans} width={width} />
       )}
-      <RunsTable {...props} />
+      {!areRunsAbove && runs}
     </div>
   );
 }

@@ -348,30 +348,42 @@ it.each<[ClusterInfo['kind'], string, string, string[]]>([
   );
 });
 
-it('a low panel begins with its chart, for the keyboard and screen readers too', async () => {
-  const node = await shown({});
-  const parts = () =>
-    [...node.querySelector('.sw-Memory')!.children].map(
-      ({ className }) =>
-        /sw-(Memory-title|Memory-chart|legend)/.exec(className)?.[1]
+it.each([
+  ['without runs', [], 'legend'],
+  ['with runs, which are next', [RUN], 'Memory-title']
+])(
+  'a low panel %s begins with its chart, for the keyboard and screen readers too',
+  async (_, runs, third) => {
+    const node = await shown({}, { runs });
+    const parts = () =>
+      [...node.querySelector('.sw-Memory')!.children].map(
+        ({ className }) =>
+          /sw-(Memory-title|Memory-chart|Memory-runs|legend)/.exec(
+            className
+          )?.[1]
+      );
+    const resize = async (height: number) => {
+      jest
+        .spyOn(HTMLElement.prototype, 'clientHeight', 'get')
+        .mockReturnValue(height);
+      await act(async () => observers.forEach(tell => tell()));
+      return parts().slice(0, 3);
+    };
+    const second = runs.length === 0 ? 'Memory-title' : 'Memory-runs';
+    const ofLow = ['Memory-chart', second, third];
+    const ofHigh = ['Memory-title', 'Memory-chart', 'legend'];
+    expect(parts().slice(0, 3)).toEqual(ofHigh);
+    expect(await resize(210)).toEqual(ofHigh);
+    expect(await resize(209)).toEqual(ofLow);
+    // It is hidden, and comes back as it was.
+    expect(await resize(0)).toEqual(ofLow);
+    expect(await resize(210)).toEqual(ofHigh);
+    expect(await resize(0)).toEqual(ofHigh);
+    expect(parts().filter(part => part === 'Memory-runs')).toHaveLength(
+      runs.length
     );
-  const resize = async (height: number) => {
-    jest
-      .spyOn(HTMLElement.prototype, 'clientHeight', 'get')
-      .mockReturnValue(height);
-    await act(async () => observers.forEach(tell => tell()));
-    return parts().slice(0, 3);
-  };
-  const ofLow = ['Memory-chart', 'Memory-title', 'legend'];
-  const ofHigh = ['Memory-title', 'Memory-chart', 'legend'];
-  expect(parts().slice(0, 3)).toEqual(ofHigh);
-  expect(await resize(210)).toEqual(ofHigh);
-  expect(await resize(209)).toEqual(ofLow);
-  // It is hidden, and comes back as it was.
-  expect(await resize(0)).toEqual(ofLow);
-  expect(await resize(210)).toEqual(ofHigh);
-  expect(await resize(0)).toEqual(ofHigh);
-});
+  }
+);
 
 it('a panel that is low from the start is not drawn otherwise first', async () => {
   jest.spyOn(HTMLElement.prototype, 'clientHeight', 'get').mockReturnValue(100);
