@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import ctypes
 import os
+import select
 import socket as sockets
 import struct
 import sys
@@ -49,6 +50,15 @@ def uninitialised(nbytes: int) -> bytearray:
     return _make_bytearray()(None, nbytes)
 
 
+def _bell_of(sock: socket) -> select.poll | None:
+    """What tells of bytes; None: ``recv`` does as well there, or must do."""
+    if not hasattr(select, "poll") or sock.family != sockets.AF_UNIX or sock.fileno() < 0:
+        return None
+    bell = select.poll()
+    bell.register(sock, select.POLLIN)
+    return bell
+
+
 class FrameReader:
     """Reads one socket; not thread-safe, one thread reads a link.
 
@@ -62,6 +72,7 @@ class FrameReader:
 
     def __init__(self, sock: socket, limit: int) -> None:
         self._sock = sock
+        self._bell = _bell_of(sock)
         self.limit = limit
         self._buffer = bytearray(4096)
         self._view = memoryview(self._buffer)
@@ -79,6 +90,7 @@ class FrameReader:
     def replace(self, sock: socket) -> None:
         """Read this one from now on."""
         self._sock = sock
+        self._bell = None
 
     @property
     def is_amid(self) -> bool:
@@ -108,6 +120,7 @@ class FrameReader:
             else:
                 if self._end == len(self._buffer):
                     self._make_room()
+                self._await_bytes()
                 got = self._receive_into(self._view[self._end :])
         except TimeoutError:
             raise
@@ -127,6 +140,19 @@ class FrameReader:
             return [done]
         self._end += got
         return self._split()
+
+    def _await_bytes(self) -> None:
+        """Sleep until there are some, if the next call would sleep.
+
+        In ``recv`` of a local socket a thread also wakes, for nothing, whenever the other side
+        reads what this one has sent: the system says so to all who wait at a socket, as if they
+        wanted to write.
+        """
+        bell, sock = self._bell, self._sock
+        # (Where there is a time limit, Python itself polls. The number of a socket that another
+        # thread has closed may be another file's by now.)
+        if bell is not None and sock.gettimeout() is None and sock.fileno() >= 0:
+            bell.poll()
 
     def _receive_into(self, view: memoryview) -> int:
         if not self.takes_descriptors:
