@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from time import localtime, strftime
 from typing import Any
 
+import yaml
+
 from spanwise.observed.html import table_html
 from spanwise.observed.span_list import one_line
 
@@ -44,6 +46,11 @@ class RecordList(list[dict[str, Any]]):
         if self:
             heading += " (key, status, worker, start, time):"
         return heading, [_row(each) for each in ends], f"… {left_out:,} more" if left_out else ""
+
+
+# YAML asks for the very class. (Dask reads its settings with it.)
+for _representer in (yaml.representer.SafeRepresenter, yaml.representer.Representer):
+    _representer.add_representer(RecordList, _representer.represent_list)
 
 
 def _row(record: Mapping[str, Any]) -> tuple[str, ...]:

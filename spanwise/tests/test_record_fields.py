@@ -14,6 +14,7 @@ from typing import Any, cast
 import dask.array as da
 import numpy as np
 import pytest
+import yaml
 from dask.utils import typename
 
 import spanwise
@@ -474,3 +475,12 @@ def test_a_long_list_of_records_shows_its_ends(client: Client) -> None:
     with spanwise.get_task_stream() as stream:
         client.submit(abs, -3, pure=False).result()
     assert repr(stream.data).startswith("1 record (")
+
+
+def test_records_become_yaml_as_any_list_does(client: Client) -> None:
+    client.gather(client.map(abs, range(3), key="told"))
+    records = client.get_task_stream(count=3)
+    told = yaml.safe_load(yaml.safe_dump(records))
+    assert [each["key"] for each in told] == [each["key"] for each in records] != []
+    for dumper in (yaml.SafeDumper, yaml.Dumper, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
+        assert yaml.dump(records, Dumper=dumper) == yaml.dump([*records], Dumper=dumper)
