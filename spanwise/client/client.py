@@ -65,7 +65,7 @@ from spanwise.client.patience import Patience, name_of, run_sentence
 from spanwise.client.peers import TOLD_SECONDS
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
-from spanwise.client.queries import Queries, scheduler_info, workers_there
+from spanwise.client.queries import Queries, scheduler_info
 from spanwise.client.reason import open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
@@ -1035,7 +1035,7 @@ class Client(
 
         A cluster that has ended has none.
         """
-        rows = workers_there(self._session)
+        rows = self._session.workers_there()
         if workers is not None:
             named = self._worker_ids(workers)
             rows = [row for row in rows if row["id"] in named]

@@ -31,6 +31,8 @@ class ClosedSession:
         """None that this client could use."""
         return []
 
+    workers_there = running_workers
+
     def watch(self, *waited: Any) -> None:
         """Nothing of it is waited for: all that it held was cancelled."""
 

@@ -15,7 +15,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 def cluster_facts_html(session: Any, status: str) -> str:
     """The cluster's name, state, workers, threads, memory, and a button for the panels."""
-    workers = session.running_workers() if session.dead is None else []
+    workers = session.workers_there()
     threads = sum(worker["threads"] for worker in workers)
     state = status if session.dead is None else "ended"
     facts = [

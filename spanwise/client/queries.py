@@ -118,14 +118,9 @@ def _page(session: Session, answer: Any, given: Mapping[int, Entry]) -> Iterator
         )
 
 
-def workers_there(session: Session, closing: bool = False) -> list[dict[str, Any]]:
-    """As `running_workers`; none once the cluster has ended, of which the session has the last."""
-    return [] if session.dead is not None else session.running_workers(closing)
-
-
 def scheduler_info(session: Session, address: str, n_workers: int) -> dict[str, Any]:
     """The scheduler and its first workers (-1: all), under `distributed`'s names."""
-    rows = workers_there(session)
+    rows = session.workers_there()
     workers = info_of_workers(session)
     shown = len(workers) if n_workers == -1 else max(0, n_workers)
     if shown:
@@ -160,7 +155,7 @@ def info_of_workers(session: Session, closing: bool = False) -> dict[str, dict[s
             "status": row["state"],
             "last_seen": session.last_seen(row),
         }
-        for row in workers_there(session, closing)
+        for row in session.workers_there(closing)
     }
 
 

@@ -1352,6 +1352,10 @@ class Session:
             if closing or workers[number]["state"] != "closing"
         ]
 
+    def workers_there(self, closing: bool = False) -> list[dict[str, Any]]:
+        """The same, and none once the cluster has ended, of which the session has the last."""
+        return [] if self.dead is not None else self.running_workers(closing)
+
     def workers_called(self, named: Any, closing: bool = False) -> list[int]:
         """Numbers of the workers that have a number, name, host or address."""
         return [

@@ -441,7 +441,7 @@ def test_memory_sampler(client: LocalClient) -> None:
 )
 def test_memory_limits_are_not_taken_for_the_machine_s_memory(limits: list[int], text: str) -> None:
     session = SimpleNamespace(
-        running_workers=lambda: [{"threads": 1, "memoryLimit": each} for each in limits],
+        workers_there=lambda: [{"threads": 1, "memoryLimit": each} for each in limits],
         cluster_id="c",
         name="n",
         dead=None,

@@ -192,6 +192,7 @@ def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
     # These read what was known at the fork, and the last is what the fork itself does.
     reading = {
         "running_workers",
+        "workers_there",
         "workers_called",
         "place_of",
         "last_seen",
