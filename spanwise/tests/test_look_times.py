@@ -42,7 +42,13 @@ from spanwise.records.enumerations import (
 )
 from spanwise.tests.test_sampler import FUNCTION, FakeExecutor, Turn, Turns, row
 from spanwise.worker import watch as watching
-from spanwise.worker.watch import OVERDUE_SECONDS, ROWS_SECONDS, Watch
+from spanwise.worker.watch import (
+    EARLY_SECONDS,
+    MEMORY_SECONDS,
+    OVERDUE_SECONDS,
+    ROWS_SECONDS,
+    Watch,
+)
 
 A, B = row(7, 1), row(8, 2)
 
@@ -605,6 +611,42 @@ def test_all_that_looks_take_is_of_what_tasks_get(
     assert machine.run()[A[FUNCTION]] == pytest.approx(40.0, abs=4 * INTERVAL)
     late = [look for look in machine.looks if look > 10.0]
     assert len(late) * 0.00015 == pytest.approx(LOOK_SHARE * share * 30.0, rel=0.1)
+
+
+def test_what_can_wait_wakes_nobody_where_a_look_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is measured, and it is told of the long task, mostly when it looks anyway."""
+    turns = Turns([(Turn(A), SAMPLE_ON_CORE, 40.0), (None, SAMPLE_BLOCKED, 1.0)])
+    machine = Machine(monkeypatch, turns, 0.07 * LOOK_SHARE, seed=5)
+    passes: list[float] = []
+    measured: list[float] = []
+    machine.watch.look_also = lambda: passes.append(machine.now)
+    machine.watch._measure_memory = measured.append
+    machine.run()
+    looks = set(machine.looks)
+    alone = [at for at in measured if at not in looks]
+    assert len(measured) == pytest.approx(40.0 / MEMORY_SECONDS, abs=10)
+    assert len(alone) < 0.5 * len(measured)
+    assert max(b - a for a, b in pairwise(measured)) <= MEMORY_SECONDS + EARLY_SECONDS + 1e-6
+    # (it rests before the task begins, and after it)
+    assert len(passes) < len(looks) + len(alone) + 30
+
+
+def test_looks_at_other_threads_come_with_those_at_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not whenever rows are sent, while there is a task."""
+    turns = Turns([(Turn(A), SAMPLE_ON_CORE, 10.0), (None, SAMPLE_BLOCKED, 1.0)])
+    machine = Machine(monkeypatch, turns, 0.07 * LOOK_SHARE, seed=5)
+    machine.rows = [each * 0.012 for each in range(800)]
+    machine.watch.memory_seconds = 3600.0
+    seen: list[float] = []
+
+    def look(now: float) -> bool:
+        seen.append(now)
+        return True
+
+    machine.watch.machinery = SimpleNamespace(look=look)
+    machine.run()
+    assert len(machine.sent) > 150
+    assert len(seen) < len(machine.looks) + 30
 
 
 @pytest.mark.parametrize("seed", range(4))

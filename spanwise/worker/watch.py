@@ -2,11 +2,11 @@
 
 Wakes for looks while there are tasks, when :class:`LookTimes` says: in each 9 ms while a task
 computes (of other intervals of the sampler nine tenths), or less often where the budget of looks
-says so; in each 40 ms while tasks only wait; and at least each 0.1 s, to tell of long tasks (what
-is told leaves with the next measurement of memory, so to know it sooner would change nothing).
-While rows of short tasks wait to be sent, at least each 18 ms; while there are no tasks only to
-measure memory: every 0.2 s, and after a while in which nothing happens and it stays as it is,
-every 2 s.
+says so; in each 40 ms while tasks only wait. A wake-up takes as much of a core as half a look, so
+what can wait comes with others: memory is measured at a look that comes shortly before it is time
+to, and it is told of long tasks then, as what is told leaves with that. While rows of short tasks
+wait to be sent, it wakes at least each 18 ms; while there are no tasks only to measure memory:
+every 0.2 s, and after a while in which nothing happens and it stays as it is, every 2 s.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 
 #: Seconds between measurements of memory, until the scheduler sets another rate.
 MEMORY_SECONDS = 0.2
+#: It is measured so much early where there is a look.
+EARLY_SECONDS = 0.05
 #: The same of a worker that has had no task for :data:`RESTS_AFTER_SECONDS` and does nothing else,
 #: if its memory has changed by less than :data:`RESTING_CHANGE_BYTES` and nobody samples it. Each
 #: look has a row of its system, too. The scheduler looks at itself just behind these looks
@@ -203,13 +205,15 @@ class Watch(threading.Thread):
         #: CPU seconds of this thread when it began to wait for a look. What it does to have the
         #: next ones in time, and looks at the other threads, are a part of the look's cost.
         waited: float | None = None
+        works = False
         while True:
             now = perf_counter()
             busy, moved, is_due = self._look(now)
             if is_due:
                 stretch = self.budget.next_stretch(looks, stretch, bool(busy) and not moved)
                 self._stretch(stretch)
-            works = self.machinery.look(now)
+            if is_due or not busy or now >= next_memory:
+                works = self.machinery.look(now)
             if is_due and busy and waited is not None:
                 self.budget.looked(thread_time() - waited)
             if busy:
@@ -222,7 +226,10 @@ class Watch(threading.Thread):
             if is_at_work:
                 # (it may have rested until now)
                 next_memory = min(next_memory, now + self.memory_seconds)
-            if now >= next_memory:
+            early = 0.0
+            if is_due and busy and self.memory_seconds == MEMORY_SECONDS:
+                early = EARLY_SECONDS
+            if now >= next_memory - early:
                 if rests:
                     self._give_back_idle()
                 self.is_stirred = False
@@ -237,9 +244,10 @@ class Watch(threading.Thread):
                 if self._system.is_due(now, seconds):
                     self._look_at_system()
                 next_memory = self._next_memory(next_memory, now, is_quiet)
-                with_samples = now >= next_samples or last_busy < now
-                if now >= next_samples:
-                    next_samples = now + self._cycle_seconds
+                is_time = now >= next_samples - early
+                with_samples = is_time or last_busy < now
+                if is_time:
+                    next_samples = max(next_samples, now) + self._cycle_seconds
                 if with_samples:
                     with self._lock:
                         self.sampler.work_out_within(self.budget)
@@ -256,7 +264,9 @@ class Watch(threading.Thread):
                     if self._was_begun:
                         last_task = last_busy = now
                 continue
-            wake = min(times.due if looks else inf, next_memory, now + RUNNING_SECONDS)
+            # (While nothing is busy nobody wakes this thread, before it rests.)
+            latest = now + (MEMORY_SECONDS if busy else RUNNING_SECONDS)
+            wake = min(times.due if looks else inf, next_memory, latest)
             if self._are_rows_waiting(now):
                 wake = min(wake, now + ROWS_SECONDS)
             now = perf_counter()
