@@ -30,6 +30,35 @@ class OwnEvent implements IUnpacked {
   }
 }
 
+class GraphEvent implements IUnpacked {
+  readonly length = OWN_EVENT_BYTES;
+
+  constructor(
+    private readonly _stimulus: string,
+    private readonly _parts: ComingParts,
+    private readonly _begunAt: number,
+    private readonly _seconds: number,
+    private readonly _isRefused: boolean
+  ) {}
+
+  pack(): Uint8Array {
+    const { tasks, newTasks, readingSeconds, settingSeconds } = this._parts;
+    return packPlain({
+      action: 'update-graph',
+      stimulus_id: this._stimulus,
+      status: this._isRefused ? 'error' : 'OK',
+      metrics: {
+        tasks,
+        new_tasks: newTasks,
+        start_timestamp_seconds: this._begunAt,
+        duration_seconds: Math.max(0, this._seconds),
+        materialization_duration_seconds: Math.max(0, readingSeconds),
+        state_initialization_duration_seconds: Math.max(0, settingSeconds)
+      }
+    });
+  }
+}
+
 /** One graph on its way, in as many messages as it has. Seconds of the monotonic clock. */
 export type ComingParts = {
   readonly begun: number;
@@ -100,7 +129,7 @@ export class OwnEvents {
   }
 
   /**
-   * The last part of a graph has come.
+   * The last part of a graph has come, and its parts do not change any more.
    *
    * @param begunAt - when its first part did, in seconds of the wall clock.
    * @param seconds - since then.
@@ -113,19 +142,10 @@ export class OwnEvents {
     seconds: number,
     isRefused = false
   ): void {
-    this._say(['scheduler', clientName(client)], {
-      action: 'update-graph',
-      stimulus_id: stimulus,
-      status: isRefused ? 'error' : 'OK',
-      metrics: {
-        tasks: parts.tasks,
-        new_tasks: parts.newTasks,
-        start_timestamp_seconds: begunAt,
-        duration_seconds: Math.max(0, seconds),
-        materialization_duration_seconds: Math.max(0, parts.readingSeconds),
-        state_initialization_duration_seconds: Math.max(0, parts.settingSeconds)
-      }
-    });
+    this._log(
+      ['scheduler', clientName(client)],
+      new GraphEvent(stimulus, parts, begunAt, seconds, isRefused)
+    );
   }
 
   private _say(topics: readonly string[], says: Says): void {

@@ -190,9 +190,14 @@ export class SharedState {
   /** An event of the scheduler itself. */
   logOwn(topics: readonly string[], event: IUnpacked): void {
     const t = this._clock() as Seconds;
-    let packed: Uint8Array | null = null;
     // A worker that is no worker of ours may have any address.
-    for (const topic of topics.filter(({ length }) => length <= MOST_NAME)) {
+    const names = topics.every(isShort) ? topics : topics.filter(isShort);
+    if (!names.some(name => this._topics.isHeard(name))) {
+      this._topics.logLater(names, t, event);
+      return;
+    }
+    let packed: Uint8Array | null = null;
+    for (const topic of names) {
       for (const client of this._topics.log(topic, t, event)) {
         packed ??= event.pack();
         this._tell(client, topic, t, packed);
@@ -312,6 +317,7 @@ export class SharedState {
 }
 
 const nothing = new Uint8Array(0);
+const isShort = ({ length }: string): boolean => length <= MOST_NAME;
 /** `setTimeout` cannot wait longer than 2³¹ ms. */
 const LONGEST_TIMER_SECONDS = 86_400;
 

@@ -44,6 +44,12 @@ type Topic = {
   readonly events: Queue<KeptEvent>;
 };
 
+type LaterEvent = {
+  readonly names: readonly string[];
+  readonly t: number;
+  readonly content: Content;
+};
+
 /** One topic as it is read: its newest events, the older before the newer. */
 type TopicRead = {
   readonly name: string;
@@ -68,6 +74,8 @@ export const TOPIC_LIMITS: TopicLimits = {
 
 /** Characters of a topic's name: of UTF-16, of which a character of Python is one or two. */
 export const MOST_NAME = 2_000;
+/** So many events wait at most to be sorted into their topics. */
+const MOST_LATER = 256;
 /** What an event takes besides its content and its topic's name, about. */
 const OVERHEAD_BYTES = 200;
 
@@ -82,17 +90,35 @@ export class Topics<Listener> {
   private _bytes = 0;
   private _kept = 0;
   private _forgotten = 0;
+  /** What was logged after all this and is not among it yet. */
+  private _later: LaterEvent[] = [];
 
   constructor(private readonly _limits: TopicLimits = TOPIC_LIMITS) {}
 
   /** What is kept takes about so much. */
   get bytes(): number {
+    this._sortIn();
     return this._bytes;
   }
 
   /** How many topics have gone with all their events. */
   get forgotten(): number {
+    this._sortIn();
     return this._forgotten;
+  }
+
+  isHeard(name: string): boolean {
+    return this._listeners.has(name);
+  }
+
+  /**
+   * As {@link Topics.log}, of an event that nobody is to hear. Such events come with each graph and are rarely read: they are sorted into
+   * their topics when somebody asks, or many together.
+   */
+  logLater(names: readonly string[], t: number, content: Content): void {
+    if (this._later.push({ names, t, content }) >= MOST_LATER) {
+      this._sortIn();
+    }
   }
 
   /**
@@ -104,6 +130,7 @@ export class Topics<Listener> {
     if (name.length > MOST_NAME) {
       throw new BrokenFrame(`A topic has at most ${MOST_NAME} characters.`);
     }
+    this._sortIn();
     const topic = this._topicOf(name);
     const event = { topic, t, content, isGone: false };
     topic.total++;
@@ -123,6 +150,7 @@ export class Topics<Listener> {
 
   /** A topic, or all that have had events. */
   read(name: string | null): TopicRead[] {
+    this._sortIn();
     if (name === null) {
       return Array.from(this._topics.values(), asRead);
     }
@@ -166,6 +194,19 @@ export class Topics<Listener> {
       this.unlisten(name, listener);
     }
     this._counts.delete(listener);
+  }
+
+  private _sortIn(): void {
+    if (this._later.length === 0) {
+      return;
+    }
+    const later = this._later;
+    this._later = [];
+    for (const { names, t, content } of later) {
+      for (const name of names) {
+        this.log(name, t, content);
+      }
+    }
   }
 
   private _topicOf(name: string): Topic {

@@ -108,6 +108,55 @@ describe('topics', () => {
     );
   });
 
+  it('have what is sorted in later as if it had been at once', () => {
+    const limits = { eventsOfTopic: 4, bytes: 4_000, topics: 3 };
+    const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+    const step = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ names: fc.array(name) }) },
+      { weight: 3, arbitrary: fc.record({ now: name }) },
+      fc.record({ asked: fc.constantFrom('read', 'bytes', 'forgotten') })
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), steps => {
+        const [topics, atOnce] = [new Topics(limits), new Topics(limits)];
+        const look = (of: Topics<unknown>): unknown[] => [
+          of.read('a'),
+          of.read(null),
+          of.bytes,
+          of.forgotten
+        ];
+        steps.forEach((each, t) => {
+          const event = content(t * 7, t);
+          if ('names' in each) {
+            topics.logLater(each.names, t, event);
+            each.names.forEach(one => atOnce.log(one, t, event));
+          } else if ('now' in each) {
+            topics.log(each.now, t, event);
+            atOnce.log(each.now, t, event);
+          } else if (each.asked === 'read') {
+            expect(topics.read('b')).toEqual(atOnce.read('b'));
+          } else if (each.asked === 'bytes') {
+            expect(topics.bytes).toBe(atOnce.bytes);
+          } else {
+            expect(topics.forgotten).toBe(atOnce.forgotten);
+          }
+        });
+        expect(look(topics)).toEqual(look(atOnce));
+      })
+    );
+  });
+
+  it('keep no more than some hundred events to be sorted in later', () => {
+    const topics = new Topics<string>();
+    const { _topics } = topics as unknown as { _topics: Map<string, unknown> };
+    for (let i = 0; i < 255; i++) {
+      topics.logLater(['a'], i, content(1));
+    }
+    expect(_topics.size).toBe(0);
+    topics.logLater(['a'], 255, content(1));
+    expect(_topics.size).toBe(1);
+  });
+
   it('holds no more events than twice those it keeps', () => {
     const topics = new Topics<string>({ ...TOPIC_LIMITS, eventsOfTopic: 5 });
     for (let i = 0; i < 10_000; i++) {
