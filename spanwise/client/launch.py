@@ -46,6 +46,10 @@ _THEIR_DEFAULT_SATURATION = 1.1
 #: See `stall_seconds`; the spilling of large results may pause workers for some seconds.
 STALL_TIMEOUT = "30s"
 
+#: As in Dask; and so many at most.
+ALLOWED_FAILURES = 3
+MOST_ALLOWED_FAILURES = 10_000
+
 #: Of each of a worker's transfer logs: by default, as in Dask, and at most.
 TRANSFER_LOG_LENGTH = 1000
 MOST_TRANSFERS = 100_000
@@ -244,6 +248,19 @@ def stall_seconds() -> float:
     """Seconds without progress on full workers until waiting tasks fail; 0: no limit."""
     found = dask.config.get("spanwise.scheduler.stall-timeout", STALL_TIMEOUT)
     return seconds_of(found, "spanwise.scheduler.stall-timeout") or 0.0
+
+
+def allowed_failures() -> int:
+    """How many workers may die under a task before it fails with the next one.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    names = ("spanwise.scheduler.allowed-failures", "distributed.scheduler.allowed-failures")
+    name, value = first_setting(names, ALLOWED_FAILURES, or_none=False)
+    why = "so many may die while a task could be running there"
+    return whole_of(value, name, 0, MOST_ALLOWED_FAILURES, "number of workers", why)
 
 
 def transfer_log_length() -> int:

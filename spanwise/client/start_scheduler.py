@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spanwise.client.launch import (
+    allowed_failures,
     launch_spec,
     memory_per_worker,
     processes_and_threads,
@@ -88,4 +89,5 @@ def cluster_settings(
         "workerTtlSeconds": worker_ttl_seconds(),
         "workerSaturation": worker_saturation(),
         "stallSeconds": stall_seconds(),
+        "allowedFailures": allowed_failures(),
     }

@@ -41,6 +41,7 @@ _ASKED_FOR = (
     "workerTtlSeconds",
     "workerSaturation",
     "stallSeconds",
+    "allowedFailures",
 )
 
 

@@ -94,7 +94,7 @@ export class TaskTable {
   nbytes: Uint32Array | Float64Array = new Uint32Array(0);
   retries = new Uint8Array(0);
   /** How many workers died while it could have been running. */
-  suspicious = new Uint8Array(0);
+  suspicious = new Uint16Array(0);
   /** How often it has asked to be run anew, see `SchedulerOptions.mostReschedules`. */
   reschedules = new Uint16Array(0);
   /** `Erred`: the task that failed first, itself or an ancestor. */

@@ -32,6 +32,7 @@ export function drawnClusterSettings(
     workerSaturation: null,
     recording: true,
     stallSeconds: 0,
+    allowedFailures: 3,
     idleSeconds: 0,
     port: 0,
     notebook: null,

@@ -104,6 +104,11 @@ const clusterSettings = v.object({
   ),
   /** Waiting tasks fail after so many seconds in which all workers are full and nothing moves; 0: never. */
   stallSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
+  /** So many workers may die while a task could be running there; with the next one it fails. */
+  allowedFailures: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000)),
+    3
+  ),
   /** The cluster ends when nothing has been computed for so long (a server's: nor held, nor asked); 0: never. */
   idleSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 0),
   /** How many tasks there may be at a time: as many as there are ids, unless fewer for tests. */

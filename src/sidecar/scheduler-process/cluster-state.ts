@@ -140,6 +140,13 @@ export class ClusterState {
     return state >= TaskState.Waiting && state <= TaskState.Processing;
   }
 
+  /** How many workers died while the task could have been running there, if it fails for that; else 0. */
+  deathsUnder(task: DenseTaskId): number {
+    const { options, tasks } = this.core;
+    const deaths = tasks.suspicious[task]!;
+    return deaths > options.allowedFailures ? deaths : 0;
+  }
+
   /** Why a graph was refused. */
   get roomSentence(): string {
     return (
@@ -155,7 +162,7 @@ export class ClusterState {
   ): { readonly key: string; readonly type: string; readonly message: string } {
     const key = this.keyOf(cause);
     const error = this.errors.get(cause);
-    return { key, ...(error ?? describe(reason, key, this)) };
+    return { key, ...(error ?? describe(reason, cause, key, this)) };
   }
 
   private _logUnrun({ task, cause, reason }: UnrunFailure): void {

@@ -115,7 +115,10 @@ export class Cluster implements IRosterHost {
       clock(),
       block => this._observer?.push(block, this._state.at),
       isRecorded(settings),
-      { saturation: saturationOf(settings) },
+      {
+        saturation: saturationOf(settings),
+        allowedFailures: settings.allowedFailures
+      },
       settings.mostTasks,
       act => this.gather(act)
     );

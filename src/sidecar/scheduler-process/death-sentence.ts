@@ -11,7 +11,7 @@ const MOST_NAMED = 3;
 
 /**
  * @param why - "was ended by SIGKILL".
- * @returns the end of a sentence that begins with "The last one", without its point.
+ * @returns the end of a sentence that begins with "The last one" or "The worker", without its point.
  */
 export function deathSentence(
   cluster: ClusterState,

@@ -200,7 +200,8 @@ export class ReportBuilder {
     const key = this._keyOf(cause);
     const error =
       reason === FailureReason.Raised ? this._errorOf(cause) : undefined;
-    const { type, message, text } = error ?? describe(reason, key, this._why);
+    const { type, message, text } =
+      error ?? describe(reason, cause, key, this._why);
     this._errors.set(cause, {
       cause: this._rows.numberFor(cause, this._client),
       key,
@@ -217,32 +218,55 @@ export class ReportBuilder {
 type FailureFacts = {
   /** How the last worker ended, as the end of a sentence. */
   readonly deathSentence: string;
+  /** How many workers died while the task could have been running there, if that is why it failed; else 0. */
+  deathsUnder(task: DenseTaskId): number;
   /** Why nothing could move any more. */
   readonly stallSentence: string;
   /** Why a graph was refused. */
   readonly roomSentence: string;
 };
 
+/** @param deaths - 0: too many workers ended without a step ahead, whatever ran there. */
+function killedWorkerSentences(
+  key: string,
+  deaths: number,
+  deathSentence: string
+): string {
+  const died =
+    deaths === 0
+      ? 'Workers died, or were stopped, again and again'
+      : deaths === 1
+        ? 'A worker died, or was stopped,'
+        : `${deaths} workers died, or were stopped,`;
+  return (
+    `${died} while ${key} could have been running there. ` +
+    'It may use more memory than a worker has, or crash or stop the interpreter. ' +
+    `The ${deaths === 1 ? 'worker' : 'last one'} ${deathSentence}.`
+  );
+}
+
 /** A failure of which no worker has told. */
 export function describe(
   reason: FailureReason,
+  cause: DenseTaskId,
   key: string,
-  { deathSentence, stallSentence, roomSentence }: FailureFacts
+  facts: FailureFacts
 ): { type: string; message: string; text: string } {
   switch (reason) {
     case FailureReason.KilledWorker:
       return {
         type: 'KilledWorker',
-        message:
-          `Workers died, or were stopped, again and again while ${key} could have been running there. ` +
-          'It may use more memory than a worker has, or crash or stop the interpreter. ' +
-          `The last one ${deathSentence}.`,
+        message: killedWorkerSentences(
+          key,
+          facts.deathsUnder(cause),
+          facts.deathSentence
+        ),
         text: ''
       };
     case FailureReason.Stalled:
-      return { type: 'StallError', message: stallSentence, text: '' };
+      return { type: 'StallError', message: facts.stallSentence, text: '' };
     case FailureReason.NoRoom:
-      return { type: 'TooManyTasks', message: roomSentence, text: '' };
+      return { type: 'TooManyTasks', message: facts.roomSentence, text: '' };
     case FailureReason.LostDependencies:
       return {
         type: 'LostDependencies',

@@ -464,10 +464,12 @@ export class Roster {
     const { clock, core, deathSentence: sentence } = this._cluster;
     if (clock() >= this._outOfMemoryTold + QUIET_SECONDS) {
       this._outOfMemoryTold = clock();
-      this._host.warn(
-        `A worker ${sentence}. What was lost with it is run again all the same; a task fails when ` +
-          `${core.options.allowedFailures + 1} workers have ended with it.`
-      );
+      const most = core.options.allowedFailures;
+      const then =
+        most === 0
+          ? 'Results that were lost with it are made again; tasks that it ran fail.'
+          : `What was lost with it is run again all the same; a task fails when ${most + 1} workers have ended with it.`;
+      this._host.warn(`A worker ${sentence}. ${then}`);
     }
   }
 

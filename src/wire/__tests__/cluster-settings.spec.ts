@@ -5,7 +5,7 @@ import { checkClusterSettings } from '../cluster-settings';
 it('settings come back as they were, with what was left out filled in', () => {
   for (const given of [
     { mostTasks: 6, workerSaturation: 1.5 },
-    { workerSaturation: 'inf' as const },
+    { workerSaturation: 'inf' as const, allowedFailures: 0 },
     {
       transport: 'tcp' as const,
       notebook: { kernelId: 'k', path: 'p' },
@@ -35,6 +35,7 @@ it('settings come back as they were, with what was left out filled in', () => {
     resources,
     idleSeconds,
     stallSeconds,
+    allowedFailures,
     ...rest
   } = drawnClusterSettings();
   const { env, modules, versions, ...launch } = rest.launch;
@@ -54,7 +55,8 @@ it('settings come back as they were, with what was left out filled in', () => {
     memory,
     resources,
     idleSeconds,
-    stallSeconds: stallSeconds + 30
+    stallSeconds: stallSeconds + 30,
+    allowedFailures
   });
 });
 
@@ -69,6 +71,9 @@ it.each([
   ['threadsPerWorker', 0],
   ['workerTtlSeconds', -0.5],
   ['stallSeconds', -1],
+  ['allowedFailures', -1],
+  ['allowedFailures', 0.5],
+  ['allowedFailures', 10_001],
   ['workerSaturation', 0],
   ['workerSaturation', 'many'],
   ['mostTasks', 0],
