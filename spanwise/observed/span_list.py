@@ -1,9 +1,10 @@
-"""What `client.spans()` returns: a list, shown as a short table."""
+"""What `client.spans()` returns: a list, shown as a tree with figures, or the top of one."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from time import localtime, strftime
 from typing import Any
 
@@ -21,43 +22,50 @@ _COLUMNS = (
 )
 #: Of that, where the tags alone do not tell spans apart.
 _FILE_LENGTH, _CELL_LENGTH = 14, 20
-#: Beside a pass of another day.
+#: Beside a pass of another day, and deep in the tree.
 _LEAST_LENGTH = 42
+#: For each level of the tree, in a terminal; a notebook's letters are of different widths.
+_INDENT = "  "
+_INDENT_HTML = "\N{NO-BREAK SPACE}" * 4
 
 
 class SpanList(list[SpanInfo]):
     """Spans, parents before children."""
 
     def __repr__(self) -> str:
-        """How many there are; the tags, tasks and thread time of the longest."""
-        heading, rows, after = self._shown()
+        """How many there are; the tags, runs and thread time of the longest, as a tree."""
+        heading, rows, after = self._shown(_INDENT)
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [heading]
-        for name, tasks, seconds in rows:
-            lines.append(f"  {name:<{widths[0]}}  {tasks:>{widths[1]}}  {seconds:>{widths[2]}}")
+        for name, runs, seconds in rows:
+            lines.append(f"  {name:<{widths[0]}}  {runs:>{widths[1]}}  {seconds:>{widths[2]}}")
         return "\n".join([*lines, *(f"  {line}" for line in after)])
 
     def _repr_html_(self) -> str:
         """The same, for notebooks: lines of a text break within figures where there is no room."""
-        return table_html(*self._shown())
+        return table_html(*self._shown(_INDENT_HTML))
 
-    def _shown(self) -> tuple[str, list[tuple[str, str, str]], list[str]]:
+    def _shown(self, indent: str) -> tuple[str, list[tuple[str, str, str]], list[str]]:
         """What stands above the table, its rows, and what stands below."""
         longest = sorted(self, key=lambda span: -span.duration)[:_SHOWN]
         passes = _passes(self)
         # (passes of one path are told apart by themselves)
         alike = Counter(tags for tags, _ in {(_own_tags(span), _place(span)) for span in self})
         rows = []
-        for span in longest:
+        for depth, parent, span in _as_tree(longest):
             which = passes.get(id(span), "")
-            room = max(_LEAST_LENGTH, _LENGTH - len(which))
-            is_alone = alike[_own_tags(span)] == 1
-            name = _cut_left(_own_tags(span), room) if is_alone else _cut_within(_path(span), room)
-            rows.append((name + which, f"{span.tasks:,} tasks", f"{span.duration:,.3f} s"))
+            room = max(_LEAST_LENGTH, _LENGTH - len(which) - len(_INDENT) * depth)
+            if parent is not None:
+                name = _cut_left(_tags_below(parent, span), room)
+            elif alike[_own_tags(span)] == 1:
+                name = _cut_left(_own_tags(span), room)
+            else:
+                name = _cut_within(_path(span), room)
+            rows.append((indent * depth + name + which, _ran(span), f"{span.duration:,.3f} s"))
         heading = f"{len(self):,} span{'' if len(self) == 1 else 's'}"
         if rows:
             # The seconds are of threads, added up, and no duration by the clock.
-            heading += " (tasks, thread time):"
+            heading += " (runs of tasks, thread time):"
         rest = len(self) - len(rows)
         after = [f"… and {rest:,} more with less time: .to_pandas() has all"] if rest else []
         return heading, rows, after
@@ -74,6 +82,37 @@ class SpanList(list[SpanInfo]):
             columns=list(_COLUMNS),
             index=pd.Index([" › ".join(_path(span)) for span in self], name="span", dtype=object),
         )
+
+
+def _as_tree(spans: list[SpanInfo]) -> Iterator[tuple[int, SpanInfo | None, SpanInfo]]:
+    """Depth, parent and span: parents before children, the others in the order given.
+
+    What is below a span that is not given stands at the top.
+    """
+    given = {span.id for span in spans}
+    below: dict[str | None, list[SpanInfo]] = defaultdict(list)
+    for span in spans:
+        below[span.parent if span.parent in given else None].append(span)
+    tops = below.pop(None, [])
+    waiting: list[tuple[int, SpanInfo | None, SpanInfo]] = [(0, None, top) for top in tops[::-1]]
+    while waiting:
+        depth, parent, span = waiting.pop()
+        yield depth, parent, span
+        waiting += [(depth + 1, span, child) for child in below.pop(span.id, [])[::-1]]
+
+
+def _tags_below(parent: SpanInfo, span: SpanInfo) -> tuple[str, ...]:
+    """The tags that the parent, which stands above, has not said."""
+    above, path = parent.path or parent.name, span.path or span.name
+    is_below = path[: len(above)] == above and len(path) > len(above)
+    return _path(span)[len(above) :] if is_below else _own_tags(span)
+
+
+def _ran(span: SpanInfo) -> str:
+    """How often tasks ran, again ones too; of parts of other spans' tasks, how often those did."""
+    if span.tasks == 0 and span.executions > 0:
+        return f"{span.executions:,} execution{'' if span.executions == 1 else 's'}"
+    return f"{span.tasks:,} run{'' if span.tasks == 1 else 's'}"
 
 
 def _place(span: SpanInfo) -> tuple[str, str, tuple[str, ...]]:

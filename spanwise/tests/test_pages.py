@@ -71,4 +71,4 @@ def test_a_dask_cluster(
     runs, sums, spans, *_ = capsys.readouterr().out.split("\n")
     assert int(runs.partition(" runs of tasks")[0]) > 0
     assert isinstance(ast.literal_eval(sums), dict)
-    assert "(tasks, thread time):" in spans
+    assert "(runs of tasks, thread time):" in spans

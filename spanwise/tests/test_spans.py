@@ -42,6 +42,13 @@ def fail(x: int) -> int:
     raise ZeroDivisionError(x)
 
 
+def fail_once(path: str) -> None:
+    if not Path(path).exists():
+        Path(path).touch()
+        raise ValueError("once")
+    spin_seconds(0.2)
+
+
 def nested(x: int) -> int:
     from spanwise import get_client
 
@@ -345,9 +352,9 @@ def test_spans_are_shown_as_a_short_table(client: Client) -> None:
         ]
     )
     first, *lines = repr(spans).split("\n")
-    assert first == "71 spans (tasks, thread time):" and len(lines) == 61
+    assert first == "71 spans (runs of tasks, thread time):" and len(lines) == 61
     assert re.split(" {2,}", lines[0]) == [
-        *("", "long › <b>shown</b> › two lines", "12,000 tasks", "2,000.250 s")
+        *("", "long › <b>shown</b> › two lines", "12,000 runs", "2,000.250 s")
     ]
     assert "short › <b>shown</b> › two lines" in lines[1] and "…" in lines[2]
     assert {len(each) for each in lines[:-1]} == {len(lines[0])}
@@ -359,14 +366,14 @@ def test_spans_are_shown_as_a_short_table(client: Client) -> None:
     assert len(repr(SpanList(spans[:60])).splitlines()) == 61
     assert SpanList().to_pandas().empty
     assert repr(SpanList(spans[:1])).startswith(
-        "1 span (tasks, thread time):\n  <b>shown</b> › two lines  3 tasks"
+        "1 span (runs of tasks, thread time):\n  <b>shown</b> › two lines  3 runs"
     )
     assert repr(SpanList()) == "0 spans"
     # In a notebook no line breaks within a figure, and text stays text.
     page = spans._repr_html_()
     assert page.count("<tr>") == 60 and page.count("<td") == 180
     assert ">long › &lt;b&gt;shown&lt;/b&gt; › two lines</td>" in page and "<b>" not in page
-    assert ">12,000 tasks</td>" in page and ">2,000.250 s</td>" in page
+    assert ">12,000 runs</td>" in page and ">2,000.250 s</td>" in page
     assert "… and 11 more" in page
     assert SpanList()._repr_html_() == "<div>0 spans</div>"
     # A single tag has its first letters and its last.
@@ -374,8 +381,40 @@ def test_spans_are_shown_as_a_short_table(client: Client) -> None:
     assert "  firstxx" in name and "xxlast " in name and "x…x" in name
     # It is a list like others.
     of_client = repr(client.spans()).splitlines()[0]
-    assert of_client == f"{len(client.spans())} spans (tasks, thread time):"
+    assert of_client == f"{len(client.spans())} spans (runs of tasks, thread time):"
     assert spans == [*spans] and pickle.loads(pickle.dumps(spans)) == spans
+
+
+def test_spans_are_shown_as_a_tree_of_runs(client: Client, tmp_path: Path) -> None:
+    tried = tmp_path / "tried"
+    with span("above"):
+        with span("quick"):
+            client.submit(add, 1, 2, pure=False).result()
+        with span("slow"), span("inside"):
+            client.submit(fail_once, str(tried), retries=1, pure=False).result()
+    spans = SpanList(each for each in client.spans() if each.name[:1] == ("above",))
+    _, *lines = repr(spans).splitlines()
+    assert [re.split(r"(?<=\S) {2,}", line)[:2] for line in lines] == [
+        # The one with most time is the first of each level; of its two runs one failed.
+        ["  above", "3 runs"],
+        ["    slow", "2 runs"],
+        ["      inside", "2 runs"],
+        ["    quick", "1 run"],
+    ]
+    gap = "\N{NO-BREAK SPACE}" * 4
+    assert f">{gap * 2}inside</td>" in spans._repr_html_()
+    # Without its parent a span says all of its tags, at the top.
+    alone = repr(SpanList(spans[1:])).splitlines()[1:]
+    assert [re.split(r"(?<=\S) {2,}", line)[0] for line in alone] == [
+        *("  above › slow", "    inside", "  above › quick")
+    ]
+    # Parts of others' tasks ran, and none of its own.
+    parts = replace(spans[0], tasks=0, executions=2_000)
+    assert "  2,000 executions  " in repr(SpanList([parts]))
+    # A pass and what is in it stand together.
+    again = [replace(each, id=f"{each.id}'", parent=f"{each.parent}'") for each in spans]
+    names = [line.split()[0] for line in repr(SpanList([*spans, *again])).splitlines()[1:]]
+    assert names == ["above", "slow", "inside", "quick"] * 2
 
 
 def test_a_list_of_spans_is_shown_by_the_tags_that_its_user_gave(client: Client) -> None:
@@ -400,7 +439,7 @@ def test_a_list_of_spans_is_shown_by_the_tags_that_its_user_gave(client: Client)
             of("x", *["a long name"] * 9, "features", seconds=3.0),
         ]
     )
-    names = [line.rsplit("  1 tasks", 1)[0].strip() for line in repr(spans).splitlines()[1:]]
+    names = [line.rsplit("  1 run", 1)[0].strip() for line in repr(spans).splitlines()[1:]]
     assert names[:5] == [
         "a.ipynb",
         "with span('load'): (cell)",
@@ -423,7 +462,7 @@ def test_a_list_of_spans_is_shown_by_the_tags_that_its_user_gave(client: Client)
             of("a" * 60, origin="cell", seconds=0.1, file="exploration of the summer.ipynb"),
         ]
     )
-    names = [line.rsplit("  1 tasks", 1)[0].strip() for line in repr(alike).splitlines()[1:]]
+    names = [line.rsplit("  1 run", 1)[0].strip() for line in repr(alike).splitlines()[1:]]
     assert names == [
         "a.ipynb › first = work() › … long name › a long name › clean",
         "a.ipynb › second = work() › …long name › a long name › clean",
@@ -457,7 +496,7 @@ def test_passes_are_shown_by_the_run_of_their_cell_or_by_their_place(client: Cli
 
     def names(*spans: SpanInfo) -> list[str]:
         shown = repr(SpanList(replace(span, tasks=7) for span in spans))
-        return [line.rsplit("  7 tasks", 1)[0].strip() for line in shown.splitlines()[1:]]
+        return [line.rsplit("  7 runs", 1)[0].strip() for line in shown.splitlines()[1:]]
 
     loads = ("a.ipynb", "# the loads")
     assert names(
