@@ -5,13 +5,14 @@ import { type BoxFill, MARK_FROM, PATTERN_FROM, pixelOf } from './lane-raster';
 import { type Kind, KIND_PATTERNS, type ShadeColours } from './palette';
 import { functionColour, type Slot, topLines } from './theme';
 
-/** Kinds that lanes have boxes of; `seceded`: a task held a thread for it, and is drawn beside. */
+/** Kinds that lanes have boxes of; `seceded`: a task held a thread for it, and is drawn beside; `cancelled`: nobody wanted its result. */
 type BoxKindWord =
   | Exclude<
       Kind,
       'cpu' | 'core' | 'gil' | 'blocked' | 'tasks' | 'noncpu' | 'other'
     >
-  | 'seceded';
+  | 'seceded'
+  | 'cancelled';
 
 const STRIP_SHARE = 0.26;
 
@@ -37,8 +38,10 @@ export function rowsInLane(laneHeight: number): {
 }
 
 /** Whether boxes of a kind have their function's colour. */
-export function isOfFunction(kind: string): kind is 'compute' | 'seceded' {
-  return kind === 'compute' || kind === 'seceded';
+export function isOfFunction(
+  kind: string
+): kind is 'compute' | 'seceded' | 'cancelled' {
+  return kind === 'compute' || kind === 'seceded' || kind === 'cancelled';
 }
 
 /** What is of a function has its colour; without a slot that of computing. */
@@ -60,6 +63,8 @@ export function boxPattern(kind: BoxKindWord): BoxFill['pattern'] {
       return 'plain';
     case 'seceded':
       return 'outline';
+    case 'cancelled':
+      return 'struck';
     default:
       return KIND_PATTERNS[kind];
   }
@@ -73,7 +78,7 @@ export function boxFill(
   return {
     colour: pixel(boxColour(colours, kind, slot)),
     pattern: boxPattern(kind),
-    topLines: kind === 'compute' && slot !== null ? topLines(slot) : 0
+    topLines: kind !== 'seceded' && slot !== null ? topLines(slot) : 0
   };
 }
 
@@ -129,6 +134,16 @@ export function hatchSeceded(
     }
   }
   ink.stroke();
+}
+
+/** How thick the line is that strikes a box through, in CSS pixels. */
+const STRUCK_LINE = 2;
+
+/** The line that strikes a cancelled box through, in device pixels, as the raster draws it. Boxes that are too narrow for a pattern have none. */
+export function struckLine(box: BoxArea, ratio: number): BoxArea {
+  const height = Math.round(STRUCK_LINE * ratio);
+  const y = box.y + Math.floor((box.height - height) / 2);
+  return { ...box, y, height };
 }
 
 /** What tells a failed box from others beside its colour: ✕ where there is room, on black also where parts lie over the box, and an outline where it would not be seen on the ground. In device pixels of a picture `width` wide. */

@@ -71,7 +71,9 @@ const PATTERN_OF = {
   horizontal: 2,
   grid: 3,
   /** Lines within an outline of the box's own colour. */
-  outline: 4
+  outline: 4,
+  /** A line through the middle. */
+  struck: 5
 } as const;
 const FAILED_KIND = 4;
 const SECEDED_KIND = 6;
@@ -309,6 +311,9 @@ class LaneLines {
     const isHorizontalLine = y % Math.round(4 * pixelRatio) < thin;
     const mesh = Math.round(5 * pixelRatio);
     const isGridLine = y % mesh < thin;
+    const air = Math.max(1, Math.round(pixelRatio));
+    const struck = air + Math.floor((laneHeight - 2 * air - thick) / 2);
+    const isStruck = y >= struck && y < struck + thick;
     for (let x = 0; x < scan.length; x += 1) {
       const kind = pattern[x];
       if (
@@ -319,7 +324,9 @@ class LaneLines {
             ? isGridLine || (x + this._x) % mesh < thin
             : kind === PATTERN_OF.outline
               ? isInOutline && (x + this._x + laneHeight - y) % period < thick
-              : isHorizontalLine)
+              : kind === PATTERN_OF.struck
+                ? isStruck
+                : isHorizontalLine)
       ) {
         scan[x] = over(patternLine, scan[x] as number);
       }

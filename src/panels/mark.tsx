@@ -16,7 +16,7 @@ import { functionProperty } from './function-property';
 
 export type Mark =
   | {
-      readonly kind: Kind | 'rest' | 'running' | 'seceded';
+      readonly kind: Kind | 'rest' | 'running' | 'seceded' | 'cancelled';
     }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
@@ -65,6 +65,13 @@ export function markOf(
     // Of whatever function.
     return {
       className: join(className, 'sw-outline', 'backslash'),
+      style: style('--sw-fn-other')
+    };
+  }
+  if (mark.kind === 'cancelled') {
+    // Of whatever function.
+    return {
+      className: `${join(className)} sw-struck`,
       style: style('--sw-fn-other')
     };
   }

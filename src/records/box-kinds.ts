@@ -25,9 +25,15 @@ export const BOX_OF_PART_WORD: ReadonlyMap<string, BoxKind> = new Map(
 
 /** The kind that a run is drawn as. */
 export function boxOfRun(status: RunStatus): BoxKind {
-  return status === RunStatus.Failed || status === RunStatus.Lost
-    ? BoxKind.Failed
-    : BoxKind.Compute;
+  switch (status) {
+    case RunStatus.Failed:
+    case RunStatus.Lost:
+      return BoxKind.Failed;
+    case RunStatus.Cancelled:
+      return BoxKind.Cancelled;
+    default:
+      return BoxKind.Compute;
+  }
 }
 /** The same by the status's word. */
 export const BOX_OF_RUN_WORD: ReadonlyMap<string, BoxKind> = new Map(

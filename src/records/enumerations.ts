@@ -30,7 +30,8 @@ export enum BoxKind {
   Serialize = 3,
   Failed = 4,
   Import = 5,
-  Seceded = 6
+  Seceded = 6,
+  Cancelled = 7
 }
 
 export enum SampleState {
@@ -222,7 +223,8 @@ export const ENUMERATIONS = {
       failed: 'a run that failed or was lost',
       import: 'import',
       seceded:
-        'in the lane of a thread, what a run held of it that has seceded, and is drawn beside the threads'
+        'in the lane of a thread, what a run held of it that has seceded, and is drawn beside the threads',
+      cancelled: 'a run whose result nobody wanted any more'
     }
   }),
   SampleState: described({

@@ -271,14 +271,17 @@ describe('an exported picture', () => {
     ]);
   });
 
-  it('has a fused task that failed as one failed box', () => {
+  it.each([
+    [RunStatus.Failed, 'failed'],
+    [RunStatus.Cancelled, 'cancelled']
+  ])('has a fused task that was in vain as one box: %s, %s', (status, word) => {
     const compute = { kind: PartKind.Compute, duration: 3 };
     const log = drawRuns('0/0  ..aaaaaaaaaa', {
       secondsPerColumn: COLUMN,
       tasks: {
         a: {
           function: 'load',
-          status: RunStatus.Failed,
+          status,
           parts: [
             { kind: PartKind.Import, offset: 0, duration: 1 },
             { ...compute, offset: 1 },
@@ -291,7 +294,7 @@ describe('an exported picture', () => {
     expect(
       ofPage(sectionOf(log)).map(([, from, to, what]) => [from, to, what])
     ).toEqual([
-      [2, 12, 'failed'],
+      [2, 12, word],
       [2, 3, 'import']
     ]);
   });

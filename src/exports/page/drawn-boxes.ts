@@ -6,7 +6,7 @@
  *     held   ▒▒▒▒    ▒▒▒           full height: it cost time
  *     strip  ─────                 strip = 1
  *
- * A run that failed shows none of the functions in it: all that it computed was in vain.
+ * A run that failed, or was cancelled, shows none of the functions in it: all that it computed was in vain.
  */
 import {
   BOX_KINDS,
@@ -18,7 +18,10 @@ import type { TaskStreamSection } from '../content';
 const COMPUTE = 'compute';
 /** All of a run that ended with its worker. */
 const LOST = 'lost';
-const FAILED = BOX_KINDS.indexOf('failed');
+const IN_VAIN: ReadonlySet<number | undefined> = new Set([
+  BOX_KINDS.indexOf('failed'),
+  BOX_KINDS.indexOf('cancelled')
+]);
 
 export type DrawnBox = {
   readonly lane: number;
@@ -52,7 +55,8 @@ export function drawnBoxes(section: TaskStreamSection): DrawnBox[] {
       begin[record] = Math.min(begin[record]!, from);
       end[record] = Math.max(end[record]!, to);
     }
-    const isInRun = fn === records.function[record] || kinds[record] === FAILED;
+    const isInRun =
+      fn === records.function[record] || IN_VAIN.has(kinds[record]);
     if (action !== LOST && (action !== COMPUTE || !isInRun)) {
       parts.push({
         lane: records.lane[record]!,

@@ -50,6 +50,9 @@ export function legendElement(
       // (of those that are left out nobody knows how they ended)
       const [shown, more] =
         left === undefined ? [`${name} ${text}`, { title }] : [name, {}];
+      if (kind === 'cancelled') {
+        return entry(shown, 'fn-other', 'struck', more);
+      }
       return kind === 'failed'
         ? ofKind(shown, kind, more)
         : element('span', more, element('bdi', {}, shown));

@@ -59,7 +59,7 @@ const anyRun = fc.record({
   isUnknown: fc.constantFrom(true, ...new Array<boolean>(7).fill(false)),
   function: anyFunction,
   span: fc.integer({ min: 0, max: 2 }),
-  status: fc.oneof(fc.constant(0), fc.nat(3)),
+  status: fc.oneof(fc.constant(0), fc.nat(3), fc.constant(RunStatus.Cancelled)),
   laneIndex: fc.nat(2),
   parts: fc.array(anyPart, { maxLength: 3 })
 });
@@ -198,7 +198,9 @@ function shapesOf(drawn: readonly DrawnRun[], chosen: Chosen): Shape[] {
       const kind =
         run.status === RunStatus.Failed || run.status === RunStatus.Lost
           ? BoxKind.Failed
-          : BoxKind.Compute;
+          : run.status === RunStatus.Cancelled
+            ? BoxKind.Cancelled
+            : BoxKind.Compute;
       const whole: Shape = {
         layer: 'runs',
         laneIndex,
@@ -225,7 +227,7 @@ function shapesOf(drawn: readonly DrawnRun[], chosen: Chosen): Shape[] {
             // It is the run once more.
             return [];
           }
-          if (isExecution && !stands && kind === BoxKind.Failed) {
+          if (isExecution && !stands && kind !== BoxKind.Compute) {
             // All that it computed was in vain.
             return [];
           }
@@ -403,7 +405,7 @@ function expectCells(
       const value = plane!.category[cells + c.from[i]!]!;
       expect(c.kind[i]).toBe(kindOf(value));
       expect(functions[c.function[i]!]).toBe(
-        kindOf(value) === BoxKind.Compute
+        [BoxKind.Compute, BoxKind.Cancelled].includes(kindOf(value))
           ? log.name(functionOf(value))
           : undefined
       );

@@ -48,7 +48,8 @@ const STRIP_OF_BOX: Readonly<
   [BoxKind.Serialize]: ['other', 'serialize'],
   [BoxKind.Failed]: ['other'],
   [BoxKind.Import]: ['other', 'import'],
-  [BoxKind.Seceded]: ['other']
+  [BoxKind.Seceded]: ['other'],
+  [BoxKind.Cancelled]: ['other']
 };
 /** For kinds of parts that only newer workers know. */
 const UNKNOWN_PART = ['other', undefined] as const;
@@ -244,7 +245,7 @@ function* scanStrip(
         const laneIndex = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[laneIndex]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + seconds);
-        // A run that was given back gets no mark, for it runs again; nor one whose result nobody wanted. They are counted.
+        // A run that was given back gets no mark, for it runs again; nor one whose result nobody wanted: its box shows that. They are counted.
         if (columns.status[j] === RunStatus.Cancelled) {
           cancelled += isInRange(start, stop) ? 1 : 0;
         } else if (columns.status[j] === RunStatus.Missing) {

@@ -9,12 +9,14 @@ export const TILE_CELLS = 512;
 export const SEVERAL_FUNCTIONS = 0x0fffffff;
 
 /**
- * A cell's colour in one number: kind in the upper 4 bits, function name id in the lower 28. Only computing, and what tasks that
+ * A cell's colour in one number: kind in the upper 4 bits, function name id in the lower 28. Only computing, also in vain, and what tasks that
  * have seceded held, is told apart by function: sixty transfers of sixty functions have one colour.
  */
 export function category(kind: number, fn: number): number {
   const shown =
-    kind === BoxKind.Compute || kind === BoxKind.Seceded
+    kind === BoxKind.Compute ||
+    kind === BoxKind.Seceded ||
+    kind === BoxKind.Cancelled
       ? Math.min(fn, SEVERAL_FUNCTIONS)
       : SEVERAL_FUNCTIONS;
   return kind * 0x10000000 + shown;

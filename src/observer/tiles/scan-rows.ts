@@ -291,8 +291,8 @@ function partGate(
       const held = part.held[j] === 1;
       const isComputing = held && part.kind[j] === PartKind.Compute;
       const box = boxOfRun(run.status[k]!);
-      // However much of it was computed, a fused task that failed was in vain: its box is all failed.
-      if (isComputing && !divides && box === BoxKind.Failed) {
+      // However much of it was computed, a fused task that failed, or was cancelled, was in vain: so is all of its box.
+      if (isComputing && !divides && box !== BoxKind.Compute) {
         continue;
       }
       // isExecution, without an object for each row.

@@ -44,7 +44,9 @@ export function notesOf(tile: TileData): readonly Note[] {
       }
     }
     const isWide =
-      (kind === BoxKind.Compute || kind === BoxKind.Seceded) &&
+      (kind === BoxKind.Compute ||
+        kind === BoxKind.Seceded ||
+        kind === BoxKind.Cancelled) &&
       tile.cover[row] === 255 &&
       to - from >= cells;
     if (kind === BoxKind.Failed || isWide) {

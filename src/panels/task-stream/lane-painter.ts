@@ -19,10 +19,11 @@ import {
   boxFill,
   hatchSeceded,
   isOfFunction,
+  struckLine,
   pixel,
   rowsInLane
 } from '../../charts/lane-fills';
-import type { BoxFill } from '../../charts/lane-raster';
+import { type BoxFill, PATTERN_FROM } from '../../charts/lane-raster';
 import { type Palette, PatternFills } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { drawGround } from './lane-ground';
@@ -322,6 +323,14 @@ export class LanePainter {
           scene.width * scene.pixelRatio,
           scene.pixelRatio
         );
+      } else if (
+        name === 'cancelled' &&
+        width >= PATTERN_FROM * scene.pixelRatio
+      ) {
+        const area = { left: box.left, right, ...place };
+        const { y, height } = struckLine(area, scene.pixelRatio);
+        context.fillStyle = scene.palette.patternLine;
+        context.fillRect(box.left, y, right - box.left, height);
       }
     }
   }

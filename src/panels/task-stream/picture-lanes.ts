@@ -9,6 +9,8 @@ import {
   boxColour,
   boxPattern,
   hatchSeceded,
+  isOfFunction,
+  struckLine,
   rowsInLane
 } from '../../charts/lane-fills';
 import {
@@ -135,6 +137,7 @@ function boxOf(
   const hasPattern =
     pattern !== 'plain' &&
     pattern !== 'outline' &&
+    pattern !== 'struck' &&
     size >= PATTERN_FROM * ratio;
   const box = svgElement('rect', {
     ...place,
@@ -157,18 +160,31 @@ function boxOf(
       box
     ];
   }
+  const shape = { left: x, right: end, y, height };
   if (pattern === 'outline') {
     const ink = new SvgInk(() => 0);
-    const shape = { left: x, right: end, y, height };
     hatchSeceded(ink, palette, shape, scene.width * ratio, ratio);
     return [box, ink.drawn];
   }
   const lines =
-    slot === null || word !== 'compute' || lineRoom(scene) <= 2 * ratio
+    slot === null || !isOfFunction(word) || lineRoom(scene) <= 2 * ratio
       ? 0
       : topLines(slot);
+  const struck =
+    pattern === 'struck' && size >= PATTERN_FROM * ratio
+      ? [struckLine(shape, ratio)]
+      : [];
   return [
     box,
+    ...struck.map(line =>
+      svgElement('rect', {
+        x: line.left,
+        y: line.y,
+        width: line.right - line.left,
+        height: line.height,
+        ...fillOf(palette.patternLine)
+      })
+    ),
     ...Array.from({ length: lines }, (_, line) =>
       svgElement('rect', {
         ...place,

@@ -12,9 +12,10 @@
  */
 import { elided } from '../../charts/elided-text';
 import { SvgInk } from '../../charts/ink';
-import { hatchSeceded } from '../../charts/lane-fills';
+import { hatchSeceded, struckLine } from '../../charts/lane-fills';
 import { KIND_PATTERNS, type Pattern } from '../../charts/palette';
 import {
+  fillOf,
   joined,
   solidColour,
   type Svg,
@@ -393,6 +394,19 @@ function swatchSvg(
     const box = { left: x, right: x + SWATCH, y, height: SWATCH };
     hatchSeceded(ink, palette, box, box.right, 1);
     return [svgElement('rect', { ...place, fill: palette.other }), ink.drawn];
+  }
+  if (item.kind === 'cancelled') {
+    const box = { left: x, right: x + SWATCH, y, height: SWATCH };
+    const struck = struckLine(box, 1);
+    return [
+      svgElement('rect', { ...place, fill: palette.other }),
+      svgElement('rect', {
+        ...place,
+        y: struck.y,
+        height: struck.height,
+        ...fillOf(palette.patternLine)
+      })
+    ];
   }
   if (item.kind !== 'function') {
     const kind = item.kind === 'compute' ? 'cpu' : item.kind;

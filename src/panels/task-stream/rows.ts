@@ -362,6 +362,7 @@ export type LegendItem =
         | 'failed'
         | 'compute'
         | 'seceded'
+        | 'cancelled'
         /** Its boxes have no look of their own. */
         | 'unmarked';
       readonly name: string;
@@ -451,20 +452,17 @@ export function legendItems(
   return [...items, ...endedItems(result.kinds, trans)];
 }
 
+type EndedKind = 'failed' | 'cancelled' | 'unmarked';
+
 /** Runs that gave no result, or none that counts: those that have a mark, then those whose boxes look like any others. */
 export function endedItems(
   counts: Partial<
     Record<'failed' | 'lost' | 'cancelled' | 'missing', number | undefined>
   >,
   trans: Trans
-): (LegendItem & { readonly kind: 'failed' | 'unmarked' })[] {
+): (LegendItem & { readonly kind: EndedKind })[] {
   const { failed = 0, lost = 0, cancelled = 0, missing = 0 } = counts;
-  const item = (
-    kind: 'failed' | 'unmarked',
-    word: string,
-    count: number,
-    title: string
-  ) =>
+  const item = (kind: EndedKind, word: string, count: number, title: string) =>
     count === 0
       ? []
       : [
@@ -480,12 +478,12 @@ export function endedItems(
     ...item('failed', 'failed', failed, tasksText(failed, trans)),
     ...item('failed', 'lost', lost, tasksText(lost, trans)),
     ...item(
-      'unmarked',
+      'cancelled',
       'cancelled',
       cancelled,
       trans._n(
-        '%2\u00a0task whose result nobody wanted any more when it came. Its box looks like any other, and says so when you point at it.',
-        '%2\u00a0tasks whose results nobody wanted any more when they came. Their boxes look like any others, and say so when you point at them.',
+        '%2\u00a0task whose result nobody wanted any more when it came: it was cancelled, or its computation was interrupted.',
+        '%2\u00a0tasks whose results nobody wanted any more when they came: they were cancelled, or their computation was interrupted.',
         cancelled,
         formatCount(cancelled)
       )
@@ -675,7 +673,8 @@ export function cardOf(
     rows.push({ label: trans.__('cell'), text: cell });
   }
   rows.push({ label: trans.__('where'), text: where });
-  const isPart = box.kind !== 'compute' && box.kind !== 'failed';
+  const isPart =
+    box.kind !== 'compute' && box.kind !== 'failed' && box.kind !== 'cancelled';
   const within = isPart ? null : fusedTaskOf(box, detail);
   if (box.running && box.kind !== 'seceded') {
     rows.push(
@@ -830,7 +829,14 @@ function asideText(
     return trans.__('in the background');
   }
   if (detail === null) {
-    return box.kind === 'failed' ? trans.__('failed or lost') : '';
+    switch (box.kind) {
+      case 'failed':
+        return trans.__('failed or lost');
+      case 'cancelled':
+        return legendWord('cancelled', trans);
+      default:
+        return '';
+    }
   }
   const { status, attempt } = detail;
   if (attempt <= 1 && status !== 'failed') {

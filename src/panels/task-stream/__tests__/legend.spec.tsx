@@ -110,7 +110,7 @@ it('has no swatch for what looks like any other box', () => {
   flushSync(() => root.unmount());
   expect(shown).toEqual([
     ['failed', '1', true],
-    ['cancelled', '3', false],
+    ['cancelled', '3', true],
     ['missing', '1', false]
   ]);
 });

@@ -1,0 +1,127 @@
+/** How the Task Stream shows tasks whose results nobody wanted any more. */
+import { boxFill } from '../../../charts/lane-fills';
+import { rasteriseTile } from '../../../charts/lane-raster';
+import { COLOURS } from '../../../charts/palette';
+import { readPalette } from '../../../charts/theme';
+import type { TileData } from '../../../feed/feed-types';
+import { BoxKind } from '../../../records/enumerations';
+import { drawnTile } from '../../../testing/drawn-lanes';
+import { laneIndices } from '../../../testing/ids';
+import { english } from '../../../testing/translators';
+import type { LaneScene } from '../lane-scene';
+import { notesOf } from '../lane-notes';
+import { lanesSvg } from '../picture-lanes';
+import { BOX_KINDS, cardOf, type HoveredBox } from '../rows';
+import { tileSeconds } from '../tile-plan';
+
+const LEVEL = 10;
+const SLOT = { slot: 2, round: 0 };
+const FILL = COLOURS.light.functions[2]!;
+
+/** Of three tasks of one function the second was cancelled, and the last too, which is too narrow for a line. */
+function tileOf(): TileData {
+  const drawn = drawnTile([
+    `${'a'.repeat(100)}.${'a'.repeat(100)}.${'a'.repeat(4)}`
+  ]);
+  return {
+    ...drawn,
+    level: LEVEL,
+    kind: Uint8Array.of(BoxKind.Compute, BoxKind.Cancelled, BoxKind.Cancelled)
+  };
+}
+
+function sceneOf(tile: TileData): LaneScene {
+  return {
+    view: { from: 0, to: tileSeconds(LEVEL) },
+    width: 512,
+    height: 40,
+    scrollTop: 0,
+    pixelRatio: 1,
+    layout: {
+      laneHeight: 20,
+      height: 38,
+      workers: [
+        {
+          worker: 0,
+          top: 0,
+          height: 38,
+          collapsed: false,
+          lanes: [{ laneIndex: laneIndices([0])[0]!, thread: 0, top: 18 }]
+        }
+      ]
+    },
+    tiles: { level: LEVEL, first: 0, count: 1 },
+    tileOf: () => tile,
+    slots: new Map([['a', SLOT]]),
+    slotsVersion: 0,
+    colourBy: 'function',
+    palette: readPalette(document.body),
+    running: [],
+    now: null,
+    selectedRun: null,
+    range: null
+  };
+}
+
+describe('boxes of cancelled tasks', () => {
+  it("are struck through in their function's colour, alike on the page and in pictures", () => {
+    const tile = tileOf();
+    const { pixels, width } = rasteriseTile(tile, {
+      originPixels: 0,
+      endPixels: 512,
+      pixelsPerCell: 1,
+      firstLane: 0,
+      lanes: 1,
+      laneHeight: 20,
+      stripHeight: 5,
+      pixelRatio: 1,
+      patternLine: 0x9effffff,
+      fillOf: kind => boxFill(COLOURS.light, BOX_KINDS[kind] ?? 'compute', SLOT)
+    });
+    const column = (x: number) =>
+      Array.from({ length: 18 }, (_, y) => pixels[(y + 1) * width + x]!);
+    const own = column(50)[0]!;
+    expect(new Set(column(50))).toEqual(new Set([own]));
+    expect(new Set(column(203))).toEqual(new Set([own]));
+    const struck = column(150).flatMap((pixel, y) =>
+      pixel === own ? [] : [y]
+    );
+    expect(struck).toEqual([8, 9]);
+    // From one end to the other.
+    expect(new Set([101, 199].map(x => column(x)[8] === own))).toEqual(
+      new Set([false])
+    );
+
+    const { markup } = lanesSvg(sceneOf(tile), [tile], () => 0);
+    const rects = [
+      ...markup.matchAll(
+        /<rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)" fill="([^"]+)"/g
+      )
+    ].map(([, x, y, w, h, fill]) => [...[x, y, w, h].map(Number), fill]);
+    const inLane = rects.filter(([, y]) => Number(y) >= 19 && Number(y) < 37);
+    expect(inLane).toEqual([
+      [0, 19, 99, 18, FILL],
+      [101, 19, 99, 18, FILL],
+      [101, 27, 99, 2, expect.any(String)],
+      [202, 19, 3, 18, FILL]
+    ]);
+  });
+
+  it('have their names, and say in the card how they ended', () => {
+    expect(notesOf(tileOf()).map(({ row }) => row)).toEqual([0, 1]);
+    const box: HoveredBox = {
+      run: 1,
+      function: 'a',
+      kind: 'cancelled',
+      inStrip: false,
+      tasks: 1,
+      from: 2,
+      to: 4,
+      worker: 'worker 0',
+      thread: 0,
+      running: false
+    };
+    const { title, aside } = cardOf(box, null, english);
+    expect([title, aside]).toEqual(['a', 'cancelled']);
+  });
+});
