@@ -74,6 +74,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const figures = page.locator('section').nth(3);
     const cpu = figures.getByRole('img', { name: 'CPU, at most 80.0\u00a0%' });
     await expect(cpu.locator('path.curve')).toHaveCount(2);
+    for (const ticks of await figures.locator('.ticks').all()) {
+      expect(await ticks.evaluate(cutWords)).toEqual([]);
+    }
     await cpu.hover({ position: { x: width - 3, y: 20 } });
     await expect(figures.locator('output').first()).toContainText(
       `${SHOWN} 80.0\u00a0% · scheduler 5.00\u00a0%`
@@ -92,4 +95,15 @@ for (const colorScheme of ['light', 'dark'] as const) {
       fullPage: true
     });
   });
+}
+
+/** Those that are not in their line from end to end. */
+function cutWords(line: Element): (string | null)[] {
+  const whole = line.getBoundingClientRect();
+  return [...line.children]
+    .filter(word => {
+      const { left, right } = word.getBoundingClientRect();
+      return left < whole.left || right > whole.right;
+    })
+    .map(word => word.textContent);
 }

@@ -117,10 +117,23 @@ function chartElement(section: CurvesSection, chart: Chart): HTMLElement {
       'div',
       { class: 'ticks', 'aria-hidden': 'true' },
       ...ticks.map(({ x, text }) =>
-        element('span', { style: `left: ${(100 * x) / USUAL_PX}%` }, text)
+        element(
+          'span',
+          { style: `left: ${tickPlace(x / USUAL_PX, text)}` },
+          text
+        )
       )
     )
   );
+}
+
+/** Half of a letter, at the widest in the mean: a page is shown in whatever font there is. */
+const HALF_LETTER_EM = 0.3;
+
+/** Where the middle of a word stands: at its tick, or as near to it as leaves the word whole. */
+function tickPlace(share: number, text: string): string {
+  const half = `${(text.length * HALF_LETTER_EM).toFixed(1)}em`;
+  return `clamp(${half}, ${100 * share}%, 100% - ${half})`;
 }
 
 function path(

@@ -64,7 +64,7 @@ figcaption b { color: var(--text); }
 figure svg { display: block; width: 100%; height: 120px; border: 1px solid var(--line); box-sizing: border-box; }
 path.curve { stroke-width: 1.5px; }
 .ticks { position: relative; height: 16px; overflow: hidden; color: var(--quiet); font-size: 12px; }
-.ticks span { position: absolute; transform: translateX(-50%); }
+.ticks span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
 details > summary { cursor: pointer; }
 table { border-collapse: collapse; margin: 8px 0; font-size: 13px; }
 th, td { text-align: left; padding: 2px 8px; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
