@@ -71,6 +71,14 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         </div>
         <IcicleView {...props} />
         <ul className="sw-legend" aria-label={trans.__('Legend')}>
+          {/* In a low panel the first line is all there is, and frames are larger than their feet. */}
+          {tree.importing.includes(1) && (
+            <li className="sw-legend-item" title={remarkOnImports(trans)}>
+              <Swatch mark={IMPORT_MARK} />{' '}
+              {legendWord(KIND_WORDS.import, trans)}
+              <span className="sw-comma">. {remarkOnImports(trans)}</span>
+            </li>
+          )}
           {statesOf(tree.result).map(({ state, label }) => {
             const remark = remarkOnState(state, trans);
             return (
@@ -84,13 +92,6 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
               </li>
             );
           })}
-          {tree.importing.includes(1) && (
-            <li className="sw-legend-item" title={remarkOnImports(trans)}>
-              <Swatch mark={IMPORT_MARK} />{' '}
-              {legendWord(KIND_WORDS.import, trans)}
-              <span className="sw-comma">. {remarkOnImports(trans)}</span>
-            </li>
-          )}
           {tellsStates(tree.result) && (
             <li className="sw-legend-item sw-legend-figure sw-wide-only">
               {trans.__('foot of each frame: what was not on a core')}

@@ -108,7 +108,8 @@ it('imports are set apart from what the function of the task does, and so is wha
   };
   expect([...frameTree(imports).importing]).toEqual([0, 0, 0, 1, 1, 1, 1, 0]);
   const { legend, details } = shown(imports, bracketing, 5);
-  expect(legend).toContain('⟦importing modules⟧');
+  // In a low panel it is cut off behind the first line.
+  expect(legend.trim()).toMatch(/^⟦importing modules⟧/);
   expect(details).toContain('Modules were being imported.');
   expect(shown(imports, bracketing, 7).details).not.toContain('imported');
   expect(shown(profile).legend).not.toContain('importing modules');
