@@ -9,6 +9,7 @@ import {
   foldedItems,
   foldedText,
   legendItems,
+  placesOf,
   sharedColoursText
 } from './rows';
 
@@ -41,7 +42,10 @@ export function Legend(props: {
   return (
     <ul className="sw-legend" aria-label={trans.__('Legend')}>
       {shown.map(item => (
-        <li key={`${item.kind} ${item.name}`} title={item.title}>
+        <li
+          key={`${item.kind} ${item.name}`}
+          title={[item.title, placesOf(item, trans)].filter(Boolean).join('\n')}
+        >
           {item.kind === 'function' ? (
             <button
               type="button"

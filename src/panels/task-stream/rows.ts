@@ -502,6 +502,15 @@ export function endedItems(
   ];
 }
 
+/** Where boxes of an item's kind stand, and what that means; '': anywhere. */
+export function placesOf({ kind }: LegendItem, trans: Trans): string {
+  return PARTS_IN_LEGEND.some(part => part === kind)
+    ? trans.__(
+        'At full height a thread waited for it. In the lower strip it went on behind other work: meanwhile the thread ran tasks.'
+      )
+    : '';
+}
+
 /** Functions of the legend at first; the rest takes a click. */
 const SHOWN_FUNCTIONS = 12;
 

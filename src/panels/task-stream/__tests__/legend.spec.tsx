@@ -62,6 +62,24 @@ it('folds the small functions, and none that runs for the first time', () => {
   flushSync(() => root.unmount());
 });
 
+it('says where boxes of each kind of part stand, and what behind other work means', () => {
+  const result = ask(drawnStore(firstLook()), 'task-stream', { ended: true });
+  const model = new TaskStreamModel();
+  model.setResult(result);
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  const trans = nullTranslator.load('spanwise');
+  const selection = new SelectionModel();
+  flushSync(() =>
+    root.render(<Legend model={model} selection={selection} trans={trans} />)
+  );
+  const told = [...host.querySelectorAll('li')]
+    .filter(({ title }) => /\bparts?\n.*behind other work/.test(title))
+    .map(item => item.querySelector('.sw-legend-name')!.textContent);
+  expect(told).toEqual(['transfer', 'disk', '(de)serialise']);
+  flushSync(() => root.unmount());
+});
+
 it('draws the lines of a swatch within it', () => {
   // At its edge a light line is taken for what is around the swatch. (jsdom has no places of backgrounds)
   const sheet = readFileSync(
