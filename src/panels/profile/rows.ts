@@ -40,6 +40,24 @@ export type FrameTree = {
   readonly deepest: number;
 };
 
+/**
+ * Python's own frames are not shown where Spanwise called them, as to unpickle: the first frame of an import may be the module's. (Without a
+ * caller it may be a program; and code that was made from a text is no module.)
+ */
+function startsImport(
+  { nodes: { name, file } }: ProfileResult,
+  node: number,
+  caller: number
+): boolean {
+  const own = file[node] ?? '';
+  return (
+    IMPORTER.test(own) ||
+    (name[node] === '<module>' &&
+      !own.startsWith('<') &&
+      (file[caller] ?? '') !== '')
+  );
+}
+
 /** Files of what imports modules; not frozen, too. */
 const IMPORTER = /^<frozen importlib\.|[\\/]importlib[\\/]_bootstrap/;
 
@@ -56,9 +74,7 @@ export function frameTree(result: ProfileResult): FrameTree {
   const children: number[][] = Array.from({ length }, () => []);
   // The part of a frame's width that its children have taken so far; roots share one line.
   const taken = new Float64Array(length);
-  const importing = Uint8Array.from(result.nodes.file, file =>
-    IMPORTER.test(file) ? 1 : 0
-  );
+  const importing = new Uint8Array(length);
   const roots: number[] = [];
   let rootsTaken = 0;
   let deepest = 0;
@@ -71,7 +87,8 @@ export function frameTree(result: ProfileResult): FrameTree {
       rootsTaken += samples;
       continue;
     }
-    importing[node] ||= importing[above] ?? 0;
+    importing[node] =
+      importing[above] === 1 || startsImport(result, node, above) ? 1 : 0;
     depth[node] = (depth[above] ?? 0) + 1;
     offset[node] = (offset[above] ?? 0) + (taken[above] ?? 0);
     taken[above] = (taken[above] ?? 0) + samples;

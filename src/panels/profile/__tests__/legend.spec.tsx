@@ -88,7 +88,12 @@ it('imports are set apart from what the function of the task does, and so is wha
     ['<module>', '/site-packages/pandas/__init__.py', 3],
     ['compile', '/python/re/__init__.py', 4],
     ['exec_module', '/python/importlib/_bootstrap_external.py', 2],
-    ['compile', '/python/re/__init__.py', 1]
+    ['compile', '/python/re/__init__.py', 1],
+    // What unpickling imports: Python's own frames between the two are not shown.
+    ['loads', '/spanwise/wire/payload.py', 0],
+    ['<module>', '/site-packages/numpy/__init__.py', 8],
+    ['<module>', '<string>', 8],
+    ['<module>', '/home/program.py', 0]
   ] as const;
   const counts = (count = 1) => frames.map(() => count);
   const imports: ProfileResult = {
@@ -106,7 +111,9 @@ it('imports are set apart from what the function of the task does, and so is wha
       slot: counts()
     }
   };
-  expect([...frameTree(imports).importing]).toEqual([0, 0, 0, 1, 1, 1, 1, 0]);
+  expect([...frameTree(imports).importing]).toEqual([
+    0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0
+  ]);
   const { legend, details } = shown(imports, bracketing, 5);
   // In a low panel it is cut off behind the first line.
   expect(legend.trim()).toMatch(/^⟦importing modules⟧/);
