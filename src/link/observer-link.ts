@@ -42,6 +42,8 @@ type ObserverLinkOptions = {
   readonly open: OpenFields;
   /** Rows left the ring before this observer had them. */
   onGap(gaps: readonly LogGap[]): void;
+  /** Whether anybody looks at what this observer has; told when it changes, and at first somebody may. */
+  onViewers?(hasViewers: boolean): void;
   /** For the program's own log. */
   note(sentence: string): void;
   /** The observer refused this source, or said something impossible. For the user; called once for each reason. */
@@ -65,6 +67,7 @@ export class ObserverLink {
   private _isOpen = false;
   /** Whether this observer reads columns of one value. */
   private _readsConstants = false;
+  private _hasViewers = true;
   private _pauseSeconds = FIRST_PAUSE_SECONDS;
   private _retry: NodeJS.Timeout | undefined;
   private _closed = false;
@@ -218,6 +221,7 @@ export class ObserverLink {
       }
       this._readsConstants = fields.readsConstants;
       this._resume(fields.haveSeq);
+      this._viewed(fields.hasViewers);
     } else if (type === 'ack') {
       if (!this._isOpen) {
         return `${type}: the observer has not yet said what it has.`;
@@ -226,8 +230,16 @@ export class ObserverLink {
         return notSent(type, fields.seq, this._ring.sent);
       }
       this._acked(fields.seq);
+      this._viewed(fields.hasViewers);
     }
     return null;
+  }
+
+  private _viewed(hasViewers: boolean): void {
+    if (hasViewers !== this._hasViewers) {
+      this._hasViewers = hasViewers;
+      this._options.onViewers?.(hasViewers);
+    }
   }
 
   private _resume(haveSeq: number): void {

@@ -19,6 +19,8 @@ export const SEAL_SECONDS = 0.05;
  * panel is drawn more than four times a second.
  */
 export const BUSY_SEAL_SECONDS = 0.2;
+/** The same while nobody looks: what a process that is killed had not sent yet is lost. */
+export const UNSEEN_SEAL_SECONDS = 0.5;
 
 export type SealedBlock = {
   readonly seq: number;
@@ -26,6 +28,8 @@ export type SealedBlock = {
 };
 
 export class LogWriter {
+  /** Whether somebody may see the rows. Call {@link commit} after a change. */
+  hasViewers = true;
   private readonly _builders: ReadonlyMap<
     TableName,
     Pick<BlockBuilder<TableName>, 'rows' | 'byteLength' | 'seal'>
@@ -88,7 +92,8 @@ export class LogWriter {
     this._openSince ??= now;
     const due = Math.max(
       this._openSince + SEAL_SECONDS,
-      this._sealedAt + BUSY_SEAL_SECONDS
+      this._sealedAt +
+        (this.hasViewers ? BUSY_SEAL_SECONDS : UNSEEN_SEAL_SECONDS)
     );
     if (fullest < SEAL_BYTES && now < due) {
       return due;

@@ -108,6 +108,11 @@ export class EmbeddedClusterLog extends SourceLog {
     });
   }
 
+  /** Whether somebody may see the rows: seals follow each other faster then. Call {@link commit} afterwards. */
+  viewed(hasViewers: boolean): void {
+    this.writer.hasViewers = hasViewers;
+  }
+
   /** Seals what is due. @returns when to call again at the latest, or null. */
   commit(now: number): number | null {
     this._writeStored(now);

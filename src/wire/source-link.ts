@@ -6,6 +6,9 @@ import * as v from 'valibot';
 import type { Seconds } from '../base/brand';
 import { count, flag, map, message, seconds, text, u32 } from './describe';
 
+/** Whether somebody may see what is sent, a page or a program: if nobody does, it may come later. */
+const hasViewers = v.optional(flag, true);
+
 export const SOURCE_LINK = {
   up: {
     /** First message after the handshake. → `resume` */
@@ -52,8 +55,10 @@ export const SOURCE_LINK = {
     resume: message({
       haveSeq: count,
       /** Whether it reads blocks that have columns of one value: who does not gets them whole. */
-      readsConstants: v.optional(flag, false)
+      readsConstants: v.optional(flag, false),
+      hasViewers
     }),
-    ack: message({ seq: count })
+    /** Sent by itself, too, when the first viewer has come and when the last has left. */
+    ack: message({ seq: count, hasViewers })
   }
 } as const;

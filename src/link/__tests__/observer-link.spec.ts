@@ -65,7 +65,11 @@ describe('the link to the observer', () => {
   /** The observer lets clusters in and says nothing. */
   let isMute: boolean;
   /** What else it says of itself. */
-  let reads: { readonly readsConstants?: boolean };
+  let viewed: boolean[];
+  let reads: {
+    readonly readsConstants?: boolean;
+    readonly hasViewers?: boolean;
+  };
   /** The blocks' bytes. */
   let blobs: Uint8Array[];
   /** How it answers blocks. */
@@ -82,6 +86,7 @@ describe('the link to the observer', () => {
     refused = [];
     isMute = false;
     reads = {};
+    viewed = [];
     blobs = [];
     answer = () => undefined;
     sources.length = 0;
@@ -176,6 +181,7 @@ describe('the link to the observer', () => {
         gaps = found;
         onGap(found);
       },
+      onViewers: hasViewers => viewed.push(hasViewers),
       note: sentence => notes.push(sentence),
       onRefused: sentence => refused.push(sentence),
       who: 'This cluster',
@@ -347,6 +353,26 @@ describe('the link to the observer', () => {
     expect(decodeBlock(blobs[1]!).columns).toEqual(
       decodeBlock(blobs[0]!).columns
     );
+  });
+
+  it('tells whether anybody looks when that changes; of an observer that does not say it somebody may', async () => {
+    reads = { hasViewers: false };
+    answer = source => source.send('ack', { seq: 1, hasViewers: false });
+    await openDoor(0);
+    link = openLink();
+    const log = new LogWriter(block => link!.push(block, 0));
+    writeMemory(log, 0);
+    await link.delivered(1, 60);
+    expect(viewed).toEqual([false]);
+    sources[0]!.send('ack', { seq: 1, hasViewers: true });
+    await waitFor('a viewer is told of', () => viewed.length === 2);
+    sources[0]!.send('ack', { seq: 1, hasViewers: false });
+    await waitFor('nobody looks', () => viewed.length === 3);
+    reads = {};
+    answer = () => undefined;
+    sources.splice(0).forEach(source => source.destroy());
+    await waitFor('an observer of before comes', () => viewed.length === 4);
+    expect(viewed).toEqual([false, true, false, true]);
   });
 
   it('keeps names for an observer that comes when the rows that use them are gone', async () => {

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { decodeBlock } from '../block';
-import { BUSY_SEAL_SECONDS, LogWriter, SEAL_SECONDS } from '../log-writer';
+import {
+  BUSY_SEAL_SECONDS,
+  LogWriter,
+  SEAL_SECONDS,
+  UNSEEN_SEAL_SECONDS
+} from '../log-writer';
 import { TABLES, type TableName } from '../tables';
 
 const SEAL_BYTES = 512 * 1024;
@@ -20,6 +25,7 @@ const rowBytes = (table: Drawn): number =>
 const anyCommit = fc.record({
   // In 1/64 s, which add up exactly; 50 ms are a little more than three.
   wait: fc.nat(5),
+  hasViewers: fc.boolean(),
   rows: fc.array(
     fc.record({
       table: fc.constantFrom(...tables),
@@ -49,8 +55,10 @@ describe('a log', () => {
         let since: number | null = null;
         let sealedAt = -Infinity;
         let now = 100;
-        for (const { wait, rows: added } of commits) {
+        for (const { wait, rows: added, hasViewers } of commits) {
           now += wait / 64;
+          writer.hasViewers = hasViewers;
+          const apart = hasViewers ? BUSY_SEAL_SECONDS : UNSEEN_SEAL_SECONDS;
           for (const { table, rows, text } of added) {
             const builder = writer.table(table);
             const of = open.get(table) ?? { rows: 0, bytes: 0 };
@@ -74,7 +82,7 @@ describe('a log', () => {
           const due =
             since === null
               ? null
-              : Math.max(since + SEAL_SECONDS, sealedAt + BUSY_SEAL_SECONDS);
+              : Math.max(since + SEAL_SECONDS, sealedAt + apart);
           const isFull = [...open.values()].some(
             ({ bytes }) => bytes >= SEAL_BYTES
           );

@@ -7,6 +7,7 @@ import { Clusters } from './clusters';
 import type { ObservedCluster } from './observed-cluster';
 import { PanelSession } from './panel-session';
 import { SourceSession } from './source-session';
+import { Viewers } from './viewers';
 import { WorkQueue } from './work-queue';
 
 /** Pages and Python clients at a time. One costs some 100 KB, and a few MB more if it does not read. */
@@ -49,6 +50,7 @@ export class Observer {
       }
     };
     const newest = new WeakMap<ObservedCluster, SourceSession>();
+    const viewers = new Viewers();
     const links = new Set<AcceptedLink<'source' | 'panel'>>();
     const forgetClosed = (): void => {
       for (const old of links) {
@@ -66,8 +68,8 @@ export class Observer {
       roles: ['source', 'panel'],
       welcome: role => {
         forgetClosed();
-        const viewers = [...links].filter(link => link.role === 'panel').length;
-        if (role === 'panel' && viewers >= MOST_VIEWERS) {
+        const count = [...links].filter(link => link.role === 'panel').length;
+        if (role === 'panel' && count >= MOST_VIEWERS) {
           throw new HandshakeRefused(
             'busy',
             `${MOST_VIEWERS} pages watch already: close some, then reload this one.`
@@ -78,14 +80,21 @@ export class Observer {
       onLink: link => {
         links.add(link);
         if (link.role === 'source') {
-          new SourceSession(link as AcceptedLink<'source'>, clusters, newest);
+          new SourceSession(
+            link as AcceptedLink<'source'>,
+            clusters,
+            newest,
+            viewers
+          );
         } else {
+          viewers.came();
           new PanelSession(
             link as AcceptedLink<'panel'>,
             clusters,
             queue,
             options.note,
-            warmUpOnce
+            warmUpOnce,
+            () => viewers.left()
           );
         }
       },
@@ -96,12 +105,13 @@ export class Observer {
         }
       }
     });
-    return new Observer(door, clusters, links);
+    return new Observer(door, clusters, viewers, links);
   }
 
   private constructor(
     private readonly _door: Door<'source' | 'panel'>,
     readonly clusters: Clusters,
+    private readonly _viewers: Viewers,
     private readonly _links: ReadonlySet<AcceptedLink<'source' | 'panel'>>
   ) {}
 
@@ -111,6 +121,7 @@ export class Observer {
 
   async close(): Promise<void> {
     await this._door.close();
+    this._viewers.dispose();
     for (const link of this._links) {
       link.close('The observer ended.');
     }

@@ -72,13 +72,17 @@ export class PanelSession {
   /** Runs until the viewer is known for a page or a program. */
   private _silence: NodeJS.Timeout | undefined;
 
-  /** @param isPage - Called when the viewer is known for a page, which draws tiles: a program asks for an answer, and no more. */
+  /**
+   * @param isPage - Called when the viewer is known for a page, which draws tiles: a program asks for an answer, and no more.
+   * @param left - Called when it has left.
+   */
   constructor(
     private readonly _link: AcceptedLink<'panel'>,
     private readonly _clusters: Clusters,
     private readonly _queue: WorkQueue,
     private readonly _note: (sentence: string) => void,
-    private readonly _isPage: () => void = () => undefined
+    private readonly _isPage: () => void = () => undefined,
+    left: () => void = () => undefined
   ) {
     this._silence = setTimeout(() => {
       this._silence = undefined;
@@ -94,7 +98,10 @@ export class PanelSession {
         this._work();
       },
       drained: () => this._goOn(),
-      closed: () => this._dispose()
+      closed: () => {
+        this._dispose();
+        left();
+      }
     });
     this._pushClusters();
   }

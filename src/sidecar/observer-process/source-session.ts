@@ -4,6 +4,7 @@ import type { Message } from '../../wire/schema';
 import type { Clusters } from './clusters';
 import type { ObservedCluster } from './observed-cluster';
 import { openFirstSentence } from './sentences';
+import type { Viewers } from './viewers';
 
 /** Bytes of blocks between two looks at the memory budget. */
 const BYTES_PER_BUDGET = 16 * 2 ** 20;
@@ -16,12 +17,20 @@ export class SourceSession {
   private _cluster: ObservedCluster | undefined;
   private _saidEnd = false;
   private _bytes = 0;
+  private readonly _stopListening: () => void;
 
   constructor(
     private readonly _link: AcceptedLink<'source'>,
     private readonly _clusters: Clusters,
-    private readonly _newest: WeakMap<ObservedCluster, SourceSession>
+    private readonly _newest: WeakMap<ObservedCluster, SourceSession>,
+    private readonly _viewers: Viewers
   ) {
+    this._stopListening = _viewers.onChange(() => {
+      // (a link that another one has replaced is told nothing)
+      if (this._cluster && this._newest.get(this._cluster) === this) {
+        this._acknowledge();
+      }
+    });
     _link.start({
       messages: batch => this._take(batch),
       closed: () => this._closed()
@@ -38,7 +47,8 @@ export class SourceSession {
           this._saidEnd = false;
           this._link.send('resume', {
             haveSeq: this._cluster.haveSeq,
-            readsConstants: true
+            readsConstants: true,
+            hasViewers: this._viewers.isAny
           });
           break;
         case 'block':
@@ -68,7 +78,7 @@ export class SourceSession {
       }
     }
     if (hasBlocks && this._cluster !== undefined) {
-      this._link.send('ack', { seq: this._cluster.haveSeq });
+      this._acknowledge();
       if (this._bytes >= BYTES_PER_BUDGET) {
         this._bytes = 0;
         this._clusters.keepBudget();
@@ -76,7 +86,15 @@ export class SourceSession {
     }
   }
 
+  private _acknowledge(): void {
+    if (this._cluster !== undefined) {
+      const seq = this._cluster.haveSeq;
+      this._link.send('ack', { seq, hasViewers: this._viewers.isAny });
+    }
+  }
+
   private _closed(): void {
+    this._stopListening();
     const cluster = this._cluster;
     if (
       cluster !== undefined &&

@@ -543,6 +543,12 @@ export class Cluster implements IRosterHost {
           }
           this._commit();
         },
+        onViewers: hasViewers => {
+          log.viewed(hasViewers);
+          clearTimeout(this._sealTimer);
+          this._sealTimer = undefined;
+          this._commit();
+        },
         onRefused: sentence => this.warn(sentence),
         who: 'This cluster',
         // If the protocols differ, the sentence already says which side is to be upgraded.

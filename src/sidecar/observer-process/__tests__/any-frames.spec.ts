@@ -10,6 +10,7 @@ import { Clusters } from '../clusters';
 import type { ObservedCluster } from '../observed-cluster';
 import { PanelSession } from '../panel-session';
 import { SourceSession } from '../source-session';
+import { Viewers } from '../viewers';
 import { WorkQueue } from '../work-queue';
 import { encoded } from './observer-fixture';
 
@@ -68,7 +69,7 @@ it(`takes any frame from pages and from sources, seed ${SEED}`, async () => {
   });
   const sources = [0, 1].map(() => {
     const link = new EndlessLink('source');
-    new SourceSession(link as never, clusters, newest);
+    new SourceSession(link as never, clusters, newest, new Viewers());
     return link;
   });
   const blocks = drawBlocks(

@@ -9,6 +9,7 @@ import {
 } from '../../../records/enumerations';
 import type { Seconds } from '../../../base/brand';
 import type { OuterTaskId } from '../../../records/ids';
+import type { LogWriter } from '../../../records/log-writer';
 import type { TableName } from '../../../records/tables';
 import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
@@ -17,7 +18,7 @@ import { WireFleet, WireWorker } from '../../../testing/wire-worker';
 import { HandshakeRefused } from '../../../wire/handshake';
 import type { Message } from '../../../wire/schema';
 import type { WorkerIntro } from '../../../wire/worker-link';
-import { Door } from '../../../link/door';
+import { Door, type AcceptedLink } from '../../../link/door';
 import { Link } from '../../../link/link';
 import { Cluster } from '../cluster';
 import type { ClusterState } from '../cluster-state';
@@ -32,9 +33,10 @@ const FLUSH_SECONDS = 77;
 /** An observer that keeps every block it is sent. */
 class KeepingObserver {
   readonly blocks: Block[] = [];
-  readonly links: { destroy(): void }[] = [];
+  readonly links: AcceptedLink<'source'>[] = [];
   opened: Message<'source', 'up', 'open'>['fields'] | null = null;
   ended: string | null = null;
+  private _hasViewers = true;
   private _seq = 0;
   door: Door<'source'> | null = null;
 
@@ -61,7 +63,7 @@ class KeepingObserver {
                   observer.blocks.push(block);
                   observer._seq = block.seq;
                 }
-                link.send('ack', { seq: observer._seq });
+                observer._acknowledge(link);
               } else if (message.type === 'end') {
                 observer.ended = message.fields.why;
               }
@@ -71,6 +73,16 @@ class KeepingObserver {
       }
     });
     return observer;
+  }
+
+  /** Somebody comes, or all leave. */
+  viewed(hasViewers: boolean): void {
+    this._hasViewers = hasViewers;
+    this.links.forEach(link => this._acknowledge(link));
+  }
+
+  private _acknowledge(link: AcceptedLink<'source'>): void {
+    link.send('ack', { seq: this._seq, hasViewers: this._hasViewers });
   }
 
   rows<T extends TableName>(table: T): Block<T>[] {
@@ -533,6 +545,22 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(told()).toEqual([
       expect.stringMatching(/^worker-\d: the disk is full\. Results stay/)
     ]);
+  });
+
+  it('seals less often while nobody looks, and what is open when somebody comes', async () => {
+    await waitFor('the observer', () => observer.opened !== null);
+    const { log } = cluster['_state'];
+    const { writer } = log as unknown as { writer: LogWriter };
+    observer.viewed(false);
+    await waitFor('it is told', () => !writer.hasViewers);
+    client.submit('a');
+    await client.outcome('a');
+    await waitFor('its run', () => observer.count('runs') === 1);
+    client.submit('b');
+    await client.outcome('b');
+    observer.viewed(true);
+    await waitFor('it is told', () => writer.hasViewers);
+    await waitFor('its run', () => observer.count('runs') === 2);
   });
 
   it('computes again what was at a worker that is killed', async () => {
