@@ -49,6 +49,7 @@ from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.work import Work
 from spanwise.measure.bell import Bell
+from spanwise.measure.fine import Ledger
 from spanwise.measure.names import Names
 
 INTERVAL = 0.01
@@ -191,7 +192,7 @@ class Ours:
 
     def _lane_of(self, work: Work) -> Lane:
         if self.lane is None:
-            self.lane = Lane(0)
+            self.lane = Lane(0, Ledger())
             self.watch.add(self.lane)
         return self.lane
 

@@ -32,11 +32,13 @@ import msgpack
 from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.work import Taken, Work
+from spanwise.measure.fine import Ledger
 from spanwise.measure.names import Names
 from spanwise.measure.opened import Opened
 
-#: [NAMES, texts]; [DONE, *Done]; [PROFILE, stacks, frames, samples]; [RUNNING, *Running]
-NAMES, DONE, PROFILE, RUNNING = 0, 1, 2, 3
+#: [NAMES, texts]; [DONE, *Done]; [PROFILE, stacks, frames, samples]; [RUNNING, *Running];
+#: [FINE, rows]
+NAMES, DONE, PROFILE, RUNNING, FINE = 0, 1, 2, 3, 4
 
 #: The watching thread ends when the process has run nothing for so long.
 _IDLE_SECONDS = 1.0
@@ -130,6 +132,7 @@ class Away:
         self._lanes = 0
         self._writing = threading.Lock()
         self._watch = LaneWatch(self.names, 0.0)
+        self._ledger = Ledger()
         self._meter = Meter(self._lane_of, self._done)
         self._worked = 0.0
         self._watching = False
@@ -177,7 +180,7 @@ class Away:
             with self._writing:
                 number = self._lanes
                 self._lanes += 1
-            lane = self._here.lane = Lane(number)
+            lane = self._here.lane = Lane(number, self._ledger)
             self._watch.add(lane)
         return lane
 
@@ -186,7 +189,7 @@ class Away:
         with self._writing:
             # Sent together with the sampler's data: the process may end before the
             # thread's next turn.
-            self._write([DONE, *done], *self._profile())
+            self._write([DONE, *done], *self._profile(), *self._fine())
 
     def _profile(self) -> list[list[Any]]:
         samples = self._watch.rows()
@@ -194,6 +197,10 @@ class Away:
             return []
         stacks, frames = self._watch.stacks.rows()
         return [[PROFILE, stacks, frames, samples]]
+
+    def _fine(self) -> list[list[Any]]:
+        rows = self._ledger.rows(self.names)
+        return [[FINE, rows]] if rows else []
 
     def _write(self, *records: list[Any]) -> None:
         """Append records; new names before what uses them."""

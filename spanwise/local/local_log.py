@@ -26,6 +26,7 @@ from spanwise.graph.packs import PartNaming, outer_key
 from spanwise.graph.provenance import Source
 from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import Counted, Done, TaskFacts, is_fused
+from spanwise.measure.fine import FineRow
 from spanwise.measure.meters import MeteredValues
 from spanwise.measure.parts import Part
 from spanwise.processes.this_process import kernel_id, notebook_path, versions
@@ -402,6 +403,15 @@ class LocalLog:
                     state,
                     n,
                 )
+
+    def fine(self, worker: int, rows: Iterable[FineRow], ids: ProcessIds) -> None:
+        """Sums per second of a process."""
+        with self.lock:
+            for t, context, span, function, activity, unit, value in rows:
+                # (its seconds may begin within those of the log: most of one is in this)
+                second = max(0, math.floor(self.since(t) + 0.5))
+                named = map(ids.name, (function, activity, unit))
+                self._writer.add("fine", second, worker, ids.name(context), span, *named, value)
 
     def memory(self, worker: int, process: float, now: float) -> None:
         """Bytes of a process."""

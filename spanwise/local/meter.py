@@ -22,12 +22,21 @@ from typing import Any
 from spanwise.local.lanes import Threads
 from spanwise.local.work import WORK_NODE, Work
 from spanwise.measure.clocks import CoreWait
+from spanwise.measure.fine import Ledger
 from spanwise.measure.looks import Plan
 from spanwise.measure.meters import Metered, MeteredValues, take_metered, without_seconds
 from spanwise.measure.parts import Part
 from spanwise.measure.scopes import Heard, Hearing
 from spanwise.measure.sizes import Sizes
-from spanwise.measure.steps import LONG_SECONDS, MOST_ENDS, End, run_parts, tell_end
+from spanwise.measure.steps import (
+    LONG_SECONDS,
+    MOST_ENDS,
+    UNMARKED_SECONDS,
+    End,
+    run_parts,
+    tell_end,
+)
+from spanwise.measure.waits import Waits
 from spanwise.notices import tell
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16, RUN_FAILED, RUN_OK
@@ -38,6 +47,7 @@ SHORT_SECONDS = 5e-6
 #: Length of a traceback; its beginning says where the task was called, its end what
 #: went wrong.
 _TRACEBACK_CHARACTERS = 3000
+_NAN = float("nan")
 
 
 class Lane:
@@ -47,6 +57,8 @@ class Lane:
     ----------
     number
         Of the lane.
+    ledger
+        Takes estimates of what it waited for.
     """
 
     __slots__ = (
@@ -61,7 +73,6 @@ class Lane:
         "heard",
         "hearing",
         "ident",
-        "marked",
         "metered",
         "next_due",
         "number",
@@ -70,16 +81,19 @@ class Lane:
         "row",
         "thread",
         "threads",
+        "waits",
     )
 
     #: Never set: this thread sends nothing, and has no row when its task has ended.
     reporting = False
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, ledger: Ledger) -> None:
         self.number = number
         self.thread = threading.current_thread()
         self.ident: int | None = threading.get_ident()
-        self.core_wait: CoreWait | None = CoreWait()
+        self.waits = Waits(ledger)
+        #: The same, for the sampler and for parts.
+        self.core_wait: CoreWait | None = self.waits
         self.row: Work | None = None
         #: Whose it is, and where their lanes began then.
         self.threads: Threads | None = None
@@ -92,8 +106,6 @@ class Lane:
         self.due = self.next_due = inf
         self.plan: Plan | None = None
         self.ends: deque[End] = deque(maxlen=MOST_ENDS)
-        #: When the wait for a core was last read.
-        self.marked = 0.0
         #: What the task measures itself, and what of it belongs to parts that have ended.
         self.heard = Heard()
         self.hearing = Hearing(self.heard)
@@ -142,6 +154,8 @@ class Meter:
         self._done = done
         self._sizes = Sizes()
         self._here = _Here()
+        #: By function: whether a task of it has been long.
+        self._has_been_long: dict[int, bool] = {}
         self.closed = False
         _METERS.add(self)
 
@@ -196,10 +210,13 @@ class Meter:
         try:
             lane.began_cpu = begin = thread_time()
             lane.clock = lane.began = lane.busy_since = start = perf_counter()
-            if start - lane.marked > LONG_SECONDS and lane.core_wait is not None:
-                # (3 us: of short tasks only now and then)
-                lane.core_wait.mark()
-                lane.marked = start
+            waits = lane.waits
+            unmarked = start - waits.marked
+            if unmarked > UNMARKED_SECONDS and (
+                unmarked > LONG_SECONDS or self._has_been_long.get(function, True)
+            ):
+                # (3 us: of functions whose tasks are short only now and then)
+                waits.mark()
             lane.row = work
             try:
                 if taken is None:
@@ -247,11 +264,23 @@ class Meter:
         finally:
             lane.row = lane.part = None
             hearing.end()
-        if parts is None and duration >= LONG_SECONDS:
-            # Carries how long the thread waited for a core.
-            assert lane.core_wait is not None
-            waited = lane.core_wait.mark()
-            parts = [(KIND_COMPUTE, function, span, 0.0, duration, cpu, waited, 0.0, NONE_U16, 1)]
+        if parts is None:
+            if duration < LONG_SECONDS:
+                if waits.marked >= start:
+                    # (else it need not be known: the clock was read shortly before)
+                    self._has_been_long.setdefault(function, False)
+            else:
+                self._has_been_long[function] = True
+                # Carries how long the thread waited for a core.
+                waited = _NAN
+                if start - waits.marked <= UNMARKED_SECONDS:
+                    waited = waits.of_part(function, span, duration, cpu)
+                else:
+                    # Short tasks came before, and whose the waits are nobody knows.
+                    waits.mark()
+                parts = [
+                    (KIND_COMPUTE, function, span, 0.0, duration, cpu, waited, 0.0, NONE_U16, 1)
+                ]
         meters = None
         if heard.sums or heard.seconds or heard.events or lane.metered:
             meters = lane.take_metered(function, span, taken is not None, duration, cpu)

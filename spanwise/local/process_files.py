@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgpack
 
-from spanwise.local.away import DONE, NAMES, PROFILE, RUNNING
+from spanwise.local.away import DONE, FINE, NAMES, PROFILE, RUNNING
 from spanwise.local.lanes import ProcessSlot, ProcessSlots
 from spanwise.local.local_log import LocalLog
 from spanwise.local.log_ids import ProcessIds
@@ -204,6 +204,8 @@ class ProcessFiles:
         elif kind == PROFILE:
             stacks, frames, samples = values
             log.samples(stacks, frames, samples, lambda lane: self._lane(file, lane), ids)
+        elif kind == FINE:
+            log.fine(file.slot.worker, values[0], ids)
 
     def _lane(self, file: _ProcessFile, number: int) -> int:
         place = file.ids.places.setdefault(number, len(file.ids.places))

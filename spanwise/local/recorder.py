@@ -28,6 +28,7 @@ from spanwise.local.meter import Lane, Meter
 from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.work import WORK_THREADS, Work
 from spanwise.measure.bell import Bell
+from spanwise.measure.fine import Ledger
 from spanwise.measure.memory import ProcessMemory
 from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
@@ -72,6 +73,8 @@ class Recorder:
         self.locked_names = LockedNames(self.log)
         #: The values of each `Done`, one behind the other.
         self._done: list[Any] = []
+        #: What tasks of this process waited for, as far as it is an estimate.
+        self._ledger = Ledger(self.log.start)
         self.meter = Meter(self._lane_of, self._done.extend)
         self._here = threading.local()
         #: Around lanes and the number of runs.
@@ -153,7 +156,7 @@ class Recorder:
             return found[1]
         number = self.log.lane(HOME, threads.base + threads.place())
         if found is None:
-            lane = Lane(number)
+            lane = Lane(number, self._ledger)
             self._watch.add(lane)
         else:
             lane = found[1]
@@ -238,6 +241,7 @@ class Recorder:
             ended = done[:count]
             del done[:count]
             self.log.done(ended)
+        self.log.fine(HOME, self._ledger.rows(self.locked_names), self._home_ids)
         for row in self._watch.running(now):
             self.log.running(*row)
         self.pools.read(now)

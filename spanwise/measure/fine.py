@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from math import floor
 
-from spanwise.measure.names import Names
+from spanwise.measure.stacks import TextIds
 from spanwise.records.enumerations import NONE_U32
 
 #: second, context, span, function, activity, unit
@@ -14,10 +14,21 @@ _Key = tuple[int, str, int, int, str, str]
 NO_SPAN = 0
 
 
-class Ledger:
-    """Sums per second, until they are sent. Safe from any thread."""
+#: t (perf_counter seconds), context, span, function, activity, unit, value
+FineRow = tuple[float, int, int, int, int, int, float]
 
-    def __init__(self) -> None:
+
+class Ledger:
+    """Sums per second, until they are sent. Safe from any thread.
+
+    Parameters
+    ----------
+    epoch
+        perf_counter value at which second 0 began.
+    """
+
+    def __init__(self, epoch: float = 0.0) -> None:
+        self._epoch = epoch
         self._lock = threading.Lock()
         self._sums: dict[_Key, float] = {}
 
@@ -32,17 +43,17 @@ class Ledger:
         span: int = NO_SPAN,
     ) -> None:
         """Add `value` at time `t` (perf_counter seconds)."""
-        key = (floor(t), context, span, function, activity, unit)
+        key = (floor(t - self._epoch), context, span, function, activity, unit)
         with self._lock:
             self._sums[key] = self._sums.get(key, 0.0) + value
 
-    def rows(self, names: Names) -> list[tuple[float, int, int, int, int, int, float]]:
+    def rows(self, names: TextIds) -> list[FineRow]:
         """Return the rows of the table `fine` collected so far and forget them."""
         with self._lock:
             sums, self._sums = self._sums, {}
         return [
             (
-                float(second),
+                self._epoch + second,
                 names.id_of(context),
                 span,
                 function,

@@ -9,8 +9,14 @@ thread that sleeps or reads a file switches once however long it takes::
     waits for the lock   ─┐zz┌─┐zz┌─┐zz┌─    n switches ≈ n/2 … n intervals
     blocked              ─┐zzzzzzzzzzzzz┌─    1 switch
 
-It is never more than the thread was off its core and out of the queue, nor than the
-other threads of the process computed meanwhile: somebody must have held the lock.
+(The interval is the process's own: workers set a short one, other programs have Python's.)
+It is never more than the thread was off its core and out of the queue, nor than other
+threads of the process may have held the lock: while they computed, and where cores are
+short while they, too, stood in the queue. How long they did nobody says. So at least they
+had cores as much of the time as this thread, at most they were in the queue as long as it::
+
+    seconds    cpu │ in queue │ rest        others' CPU × seconds / (cpu + rest)
+                                        …   others' CPU + in queue
 """
 
 from __future__ import annotations
@@ -40,7 +46,6 @@ class Waits(CoreWait):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
         self._ledger = ledger
-        self._interval = sys.getswitchinterval()
         self._switches = 0
         self._others = 0.0
         self._stamp()
@@ -65,9 +70,10 @@ class Waits(CoreWait):
         # NaN (no queue to read) compares false: then the waits cannot be divided.
         rest = seconds - cpu - waited
         if rest > 0.0:
-            slept = (self._switches - switches) * self._interval
-            most = min(rest, self._others - others)
-            high, low = min(slept, most), min(slept / 2, most)
+            slept = (self._switches - switches) * sys.getswitchinterval()
+            others = self._others - others
+            high = min(slept, rest, others + waited)
+            low = min(slept / 2, high, others * seconds / (cpu + rest))
             if high > 0.0:
                 now = perf_counter()
                 add = self._ledger.add

@@ -11,6 +11,9 @@ import pytest
 
 from spanwise.measure import clocks
 from spanwise.measure.clocks import CoreWait, seconds_waited
+from spanwise.measure.fine import Ledger
+from spanwise.measure.names import Names
+from spanwise.measure.waits import Waits
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
@@ -51,3 +54,56 @@ def test_a_peek_keeps_the_interpreter_lock(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(os, "pread", pread)
     assert seconds_waited(wait.peek()) >= 0.0
+
+
+class CountedWaits(Waits):
+    """A thread of which the kernel says what the test does."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.switched = self.computed = self.queued = 0.0
+        super().__init__(ledger)
+
+    def read(self) -> float:
+        return self.queued
+
+    def _stamp(self) -> None:
+        self._switches, self._others = int(self.switched), self.computed
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cpu", "queued", "sleeps", "computed", "least", "most"),
+    [
+        # Cores for all: who had the lock computed all the time, and was never in the queue.
+        (1.0, 0.5, 0.0, 100, 0.5, 0.25, 0.5),
+        (1.0, 0.0, 0.0, 200, 0.1, 0.1, 0.1),
+        # What sleeps once, beside what computes.
+        (1.0, 0.0, 0.0, 1, 1.0, 0.0025, 0.005),
+        # Cores are short: who had the lock was in the queue most of the time, too.
+        (9.6, 0.4, 6.8, 480, 0.4, 1.2, 2.4),
+        (9.6, 0.4, 6.8, 4800, 0.4, 0.4 * 9.6 / 2.8, 2.4),
+        # What reads a hundred times, beside what hardly computes.
+        (1.5, 0.01, 1.0, 100, 0.005, 0.015, 0.49),
+        # Nobody computed, and cores were there.
+        (1.0, 0.5, 0.0, 1000, 0.0, 0.0, 0.0),
+    ],
+)
+def test_a_wait_for_the_lock_is_at_most_what_others_may_have_held_it(
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    cpu: float,
+    queued: float,
+    sleeps: int,
+    computed: float,
+    least: float,
+    most: float,
+) -> None:
+    # (the interval is the one of the process, at the time)
+    monkeypatch.setattr(sys, "getswitchinterval", lambda: 0.005)
+    ledger, names = Ledger(), Names()
+    waits = CountedWaits(ledger)
+    waits.mark()
+    waits.switched, waits.computed, waits.queued = sleeps, computed, queued
+    assert waits.of_part(3, 2, seconds, cpu) == queued
+    told = {row[4]: row[6] for row in ledger.rows(names)}
+    middle, error = (told.get(names.id_of(name), 0.0) for name in ("gil", "gil-error"))
+    assert (middle - error, middle + error) == pytest.approx((least, most), abs=1e-9)

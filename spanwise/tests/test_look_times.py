@@ -22,6 +22,7 @@ from spanwise.local import lane_watch as lane_watching
 from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.meter import Lane
 from spanwise.measure import sampler as sampling
+from spanwise.measure.fine import Ledger
 from spanwise.measure.looks import (
     LONGEST,
     LOOK_SECONDS,
@@ -718,7 +719,7 @@ def test_a_thread_that_has_ended_is_forgotten_when_its_last_task_has_its_samples
     watch.times = LookTimes(0.0, LOOK_SECONDS, seed=8)
 
     def run() -> None:
-        lane = Lane(0)
+        lane = Lane(0, Ledger())
         watch.add(lane)
         columns = list(A)
         columns[1] = None  # (the work of a task that has ended)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import statistics
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from operator import add
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import dask
@@ -23,7 +25,7 @@ from dask.diagnostics import Profiler
 import spanwise
 from spanwise import span
 from spanwise.local.observe import Observation
-from spanwise.tests.disturbance import Disturbance
+from spanwise.tests.disturbance import Disturbance, stolen
 from spanwise.tests.observed_tasks import (
     POOL_SECONDS,
     SCHEDULERS,
@@ -33,6 +35,7 @@ from spanwise.tests.observed_tasks import (
     wait_for_file,
 )
 from spanwise.tests.processes import wait_until
+from spanwise.tests.stamped_tasks import spin_in_queue
 
 #: Between Dask's handing a task out and the first stamp, and back: queue, sizes, the GIL.
 #: Per task, in seconds, beside what the machine takes.
@@ -219,6 +222,72 @@ def test_cpu_is_that_of_the_threads(seen: Observation, scheduler: str) -> None:
     inside = sum(dask.compute(*tasks, scheduler=scheduler, num_workers=2))
     shown = seen.fine_metrics(span="busy").by_activity()["thread-cpu"]
     assert shown == pytest.approx(inside, rel=0.02, abs=0.01)
+
+
+@pytest.mark.alone  # it holds what is estimated against the kernel's account
+def test_waiting_for_the_lock_is_told_from_the_rest(seen: Observation) -> None:
+    before = stolen()
+    with span("in queue"):
+        tasks = [dask.delayed(spin_in_queue)(0.25, number) for number in range(6)]
+    inside = dask.compute(*tasks, scheduler="threads", num_workers=2)
+    parts = seen.fine_metrics(span="in queue", unit="seconds").by_activity(context="noncpu")
+    # What waits for the lock sleeps as long as the machine stood still, and counts as one sleep.
+    lost = stolen() - before
+    duration = sum(took for took, _ in inside)
+    in_queue = sum(queue for _, queue in inside)
+    assert parts["core"] == pytest.approx(in_queue, abs=0.03 * duration)
+    # They do nothing but compute: what was neither on a core nor in the queue was the lock's.
+    locked = duration - in_queue - 6 * 0.25
+    assert parts["gil"] == pytest.approx(locked, abs=max(0.35 * locked, 0.03 * duration) + lost)
+    assert parts.get("blocked", 0.0) <= 0.35 * locked + 0.03 * duration + lost
+
+
+class HeldLocks:
+    """Locks that a thread holds, and lets go of some time after they were asked for."""
+
+    def __init__(self, seconds: float, count: int) -> None:
+        self._seconds = seconds
+        self._locks = [threading.Lock() for _ in range(count)]
+        #: In the order in which Dask runs the tasks.
+        self._asked: SimpleQueue[int] = SimpleQueue()
+        self._released = [0.0] * count
+        for lock in self._locks:
+            lock.acquire()
+        threading.Thread(target=self._release, daemon=True).start()
+
+    def _release(self) -> None:
+        for _ in self._locks:
+            number = self._asked.get()
+            time.sleep(self._seconds)
+            self._released[number] = time.perf_counter()
+            self._locks[number].release()
+
+    def wait(self, seconds: float, number: int) -> float:
+        """Return for how long it was kept waiting for sure."""
+        self._asked.put(number)
+        start = time.perf_counter()
+        self._locks[number].acquire()
+        return max(0.0, self._released[number] - start)
+
+
+@pytest.mark.alone  # it holds what is estimated against what the tasks were told to wait
+@pytest.mark.parametrize("how", ["asleep", "at a lock"])
+def test_what_waits_for_something_else_beside_what_computes_is_blocked(
+    seen: Observation, how: str
+) -> None:
+    wait = rest if how == "asleep" else HeldLocks(0.25, 6).wait
+    with Disturbance() as disturbance:
+        busy = dask.delayed(spin)(1.5)
+        with span("waits"):
+            tasks = [dask.delayed(wait)(0.25, n, dask_key_name=f"wait-{n}") for n in range(6)]
+        _, *waited = dask.compute(busy, *tasks, scheduler="threads", num_workers=2)
+        lost = disturbance.seconds
+    whole = sum(waited)
+    parts = seen.fine_metrics(span="waits", unit="seconds").by_activity(context="noncpu")
+    # Then they wait for the interpreter's lock: some intervals of 5 ms each, unless who has it has
+    # no core.
+    assert 0.9 * whole - lost <= parts["blocked"] <= 1.02 * whole + lost
+    assert parts.get("gil", 0.0) <= 0.1 * whole + lost
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)

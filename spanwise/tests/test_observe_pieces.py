@@ -17,6 +17,7 @@ from spanwise.local import meter
 from spanwise.local.lanes import Processes, ProcessSlots, ThreadLanes
 from spanwise.local.meter import Lane
 from spanwise.local.work import Done
+from spanwise.measure.fine import Ledger
 from spanwise.records import bounded_texts
 from spanwise.records.block import decode_block
 from spanwise.records.log_writer import SEAL_ROWS, LogWriter, SealedBlock
@@ -176,7 +177,7 @@ def test_a_task_too_short_to_leave_its_core_is_not_asked_for_its_cpu_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     done: list[Done] = []
-    lane = Lane(0)
+    lane = Lane(0, Ledger())
     measuring = meter.Meter(lambda work: lane, lambda values: done.append(Done(*values)))
     walls = iter([10.0, 10.0 + 3e-6, 20.0, 20.0 + 8e-6])
     cpus = iter([1.0, 2.0, 2.0 + 5e-6])
@@ -187,6 +188,66 @@ def test_a_task_too_short_to_leave_its_core_is_not_asked_for_its_cpu_time(
         assert measuring.run(work, {}) == 7
     assert [each.duration for each in done] == pytest.approx([3e-6, 8e-6], abs=1e-12)
     assert [each.cpu for each in done] == pytest.approx([3e-6, 5e-6], abs=1e-12)
+
+
+class FakeWaits:
+    """Notes what a task's thread is asked for."""
+
+    def __init__(self) -> None:
+        self.marked = 0.0
+        self.calls: list[str] = []
+        self.now = 0.0
+
+    def mark(self) -> float:
+        self.calls.append("mark")
+        self.marked = self.now
+        return 0.25
+
+    def of_part(self, function: int, span: int, seconds: float, cpu: float) -> float:
+        self.calls.append(f"part of {function} in {span}")
+        return self.mark()
+
+
+def test_what_a_task_waited_for_is_told_only_if_it_was_read_as_it_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[Done] = []
+    lane = Lane(0, Ledger())
+    waits: Any = FakeWaits()
+    lane.waits = lane.core_wait = waits
+    measuring = meter.Meter(lambda work: lane, lambda values: done.append(Done(*values)))
+
+    def run(function: int, start: float, seconds: float) -> list[str]:
+        walls = iter([start, start + seconds])
+
+        def now() -> float:
+            waits.now = next(walls)
+            return waits.now
+
+        monkeypatch.setattr(meter, "perf_counter", now)
+        waits.calls.clear()
+        work = (0, lambda values: 7, 0.0, 0.0, None, function, 2, None, measuring)
+        assert measuring.run(work, {}) == 7
+        return list(waits.calls)
+
+    # A function that nobody knows may be a long one.
+    assert run(1, 1.0, 0.0001) == ["mark"]
+    # Of one whose tasks are short it is read now and then.
+    assert run(1, 1.001, 0.0001) == []
+    assert run(1, 1.0055, 0.0001) == ["mark"]
+    # One of them is long. What it waited for may be what the others did.
+    assert run(1, 1.008, 0.01) == ["mark"]
+    (part,) = done[-1].parts or []
+    assert part[6] != part[6]
+    # From then on it is read, and told; who has just read it need not again.
+    for start in (1.019, 1.0291):
+        calls = run(1, start, 0.01)
+        assert calls[-2:] == ["part of 1 in 2", "mark"]
+        assert calls[:-2] == (["mark"] if start == 1.019 else [])
+        (part,) = done[-1].parts or []
+        assert part[6] == 0.25
+    assert run(1, 1.04, 0.0001) == ["mark"]
+    assert run(1, 1.041, 0.0001) == ["mark"]
 
 
 # -- the ring -----------------------------------------------------------------

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import dask
@@ -26,6 +27,7 @@ from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.pool_facts import is_over
 from spanwise.local.process_files import ProcessFiles
 from spanwise.processes.process_state import lives, started
+from spanwise.records.block import decode_block
 from spanwise.tests.observed_tasks import meet, rest
 from spanwise.tests.processes import wait_until
 from spanwise.tests.warned import of_the_block, warnings_as_errors
@@ -355,6 +357,42 @@ def test_a_record_that_is_cut_short_waits_for_its_rest(tmp_path: Any) -> None:
     files.finish(77)
     assert list(tmp_path.iterdir()) == []
     files.close()
+
+
+def test_what_a_process_estimates_is_in_the_log_as_its_own(tmp_path: Any) -> None:
+    blocks: list[Any] = []
+    log = LocalLog("x", lambda block, at: blocks.append(decode_block(block.data)))
+    slots = ProcessSlots(1)
+    files = ProcessFiles(tmp_path, log, slots)
+    pool = slots.acquire(log, 1)
+    there = away.Away(str(tmp_path / f"{pool.number}-77-abc"))
+    function = log.name_id("spin")
+    now = perf_counter()
+    there._ledger.add(now, "noncpu", "gil", "seconds", 0.25, function, 3)
+    there._ledger.add(now, "noncpu", "gil-error", "seconds", 0.125, function, 3)
+    work = (0, lambda values: 7, now, now, None, function, 3, None, None)
+    assert there.run(work, {}) == 7
+    (new,) = files.new(files.there())
+    slot = files.begin(new)
+    files.read(files.there())
+    log.seal()
+    files.close()
+    names: dict[int, str] = {}
+    rows = []
+    for block in blocks:
+        columns = [block.column(name) for name in block.table.columns]
+        if block.table.name == "names":
+            names |= dict(zip(*columns, strict=True))
+        if block.table.name == "fine":
+            rows += zip(*columns, strict=True)
+    told = [
+        (row[1], names[row[2]], row[3], names[row[4]], names[row[5]], names[row[6]], row[7])
+        for row in rows
+    ]
+    own = slot.worker, "noncpu", 3, "spin"
+    assert told == [(*own, "gil", "seconds", 0.25), (*own, "gil-error", "seconds", 0.125)]
+    # The seconds of a process are not those of the log.
+    assert all(abs(row[0] - log.since(now)) <= 1.5 for row in rows)
 
 
 def test_lengths_in_a_file_claim_no_memory(tmp_path: Any) -> None:
