@@ -34,8 +34,8 @@ const slowSpecs = {
 };
 
 /**
- * Before all: a profile of V8 begins with all code that its process has compiled. After some seventy specs `any-frames` takes
- * three times as much of a core.
+ * Before all: a profile of V8 begins with all code that its process has compiled. After some seventy specs `any-frames`, which
+ * begins four to six, takes three times as much of a core.
  */
 const profiling = ['own-profile', 'any-frames'].map(
   name => `sidecar/scheduler-process/__tests__/${name}`
