@@ -21,8 +21,10 @@ export type LinkStatus =
   | { readonly kind: 'open' }
   /** `since`: wall clock milliseconds at which the link broke; the pause before the next attempt grows. */
   | { readonly kind: 'reconnecting'; readonly since: Milliseconds }
+  /** `unreachable`: never connected, though tried for some time; the link goes on trying. */
   | {
-      readonly kind: 'no-observer' | 'no-node' | 'version' | 'refused';
+      readonly kind:
+        'no-observer' | 'no-node' | 'version' | 'refused' | 'unreachable';
       readonly sentence: string;
     };
 

@@ -28,12 +28,17 @@ const LONGEST_PAUSE_MS = 10_000;
 const OBSERVER_PAUSE_MS = 2_000;
 /** A socket that neither opens nor fails (a proxy that swallows it) is given up after this. */
 const OPEN_LIMIT_MS = 15_000;
+/** A page that never was connected says what may be wrong after so many sockets in vain, and so long: a server that starts may take some. */
+const SOCKETS_IN_VAIN = 3;
+const IN_VAIN_MS = 10_000;
 
 export class PageLink extends Disposing {
   private _status: LinkStatus = { kind: 'connecting' };
   private _socket: ISocket | null = null;
   private _isOpen = false;
   private _attempt = 0;
+  /** When the first socket was asked for, wall clock milliseconds. */
+  private _firstTry: number | undefined;
   private _timer: ReturnType<typeof setTimeout> | undefined;
   private readonly _encoder = new FrameEncoder('panel', 'up');
   private readonly _decoder = new FrameDecoder('panel', 'down');
@@ -73,6 +78,7 @@ export class PageLink extends Disposing {
       return;
     }
     clearTimeout(this._timer);
+    this._firstTry ??= Date.now();
     let socket: ISocket;
     try {
       socket = this._options.open();
@@ -161,6 +167,7 @@ export class PageLink extends Disposing {
     if (this._attempt === 3 && this._status.kind === 'connecting') {
       void this._explain();
     }
+    this._sayUnreachable();
     const chance = 0.5 + (this._options.random ?? Math.random)();
     clearTimeout(this._timer);
     this._timer = setTimeout(() => this.connect(), pause * chance);
@@ -169,9 +176,32 @@ export class PageLink extends Disposing {
   /** The socket never opened, and a browser does not say why: ask by a plain request. */
   private async _explain(): Promise<void> {
     const why = await this._options.explain?.();
-    if (why && !this.isDisposed && this._status.kind === 'connecting') {
+    const { kind } = this._status;
+    if (
+      why &&
+      !this.isDisposed &&
+      (kind === 'connecting' || kind === 'unreachable')
+    ) {
       this._setStatus(why);
     }
+  }
+
+  /** Nothing else is known of it: a proxy may refuse each socket, or accept it and close it before a message has come. */
+  private _sayUnreachable(): void {
+    if (
+      this._status.kind !== 'connecting' ||
+      this._attempt < SOCKETS_IN_VAIN ||
+      Date.now() - (this._firstTry ?? Date.now()) < IN_VAIN_MS
+    ) {
+      return;
+    }
+    this._setStatus({
+      kind: 'unreachable',
+      sentence: this._options.trans.__(
+        'The WebSocket between this page and the Jupyter server does not open, or is closed at once. Perhaps a proxy between them lets no WebSockets through, or the server has ended. Run “%1” where JupyterLab runs; if it finds no fault, ask the administrator to let WebSockets through. The page goes on trying.',
+        'spanwise doctor'
+      )
+    });
   }
 
   /** Drops the socket and ignores its further events. */

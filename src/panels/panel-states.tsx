@@ -42,12 +42,14 @@ export function linkState(
       };
     case 'no-node':
     case 'refused':
+    case 'unreachable':
       return {
         icon: warningIcon,
-        title:
-          status.kind === 'no-node'
-            ? trans.__('Spanwise needs Node.js.')
-            : trans.__('The server refused the connection.'),
+        title: {
+          'no-node': trans.__('Spanwise needs Node.js.'),
+          refused: trans.__('The server refused the connection.'),
+          unreachable: trans.__('No connection to the server.')
+        }[status.kind],
         sentence: status.sentence,
         buttons: [{ label: trans.__('Try again'), onClick: actions.tryAgain }],
         broken: true

@@ -188,6 +188,58 @@ describe('Feed', () => {
     }
   });
 
+  it.each([
+    ['closes at once', () => last().open()],
+    ['refuses', () => undefined]
+  ])(
+    'says what may be wrong where a proxy %s each socket, and goes on trying',
+    (_how, begin) => {
+      const seen: LinkStatus['kind'][] = [];
+      feed.statusChanged.connect((_, status) => seen.push(status.kind));
+      // After 0.2, 0.4, 0.8, 1.6 and 3.2 s: six sockets, and not yet ten seconds.
+      for (let i = 0; i < 6; i++) {
+        begin();
+        last().drop();
+        expect(feed.status.kind).toBe('connecting');
+        jest.runOnlyPendingTimers();
+      }
+      begin();
+      last().drop();
+      expect(feed.status).toEqual({
+        kind: 'unreachable',
+        sentence: expect.stringMatching(
+          /^⟦The WebSocket .* does not open, or is closed at once\. Perhaps a proxy .*, or the server has ended\. Run “spanwise doctor” .*⟧$/
+        )
+      });
+      const before = sockets.length;
+      jest.advanceTimersByTime(15_000);
+      expect(sockets.length).toBeGreaterThan(before);
+      begin();
+      last().drop();
+      jest.runOnlyPendingTimers();
+      last().open();
+      last().answer('clusters', { clusters: [] });
+      expect(seen).toEqual(['unreachable', 'open']);
+    }
+  );
+
+  it('takes three sockets that stay unanswered for a fault, and not two', () => {
+    last().drop();
+    jest.advanceTimersByTime(200 + 15_000);
+    expect(feed.status.kind).toBe('connecting');
+    jest.advanceTimersByTime(400 + 15_000);
+    expect(feed.status.kind).toBe('unreachable');
+  });
+
+  it('reconnects without end, and calls no server unreachable that it has reached', () => {
+    last().answer('clusters', { clusters: [] });
+    for (let i = 0; i < 12; i++) {
+      last().drop();
+      jest.advanceTimersByTime(15_000);
+    }
+    expect(feed.status.kind).toBe('reconnecting');
+  });
+
   it('shows what the relay says in place of an observer, then recovers', () => {
     last().answer('state', { state: 'no-node', sentence: 'Install Node.' });
     expect(feed.status).toEqual({ kind: 'no-node', sentence: 'Install Node.' });

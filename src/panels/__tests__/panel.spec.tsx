@@ -778,6 +778,17 @@ describe('SpanwisePanel', () => {
     expect(await drawn(panel)).toContain('No cluster is running.');
   });
 
+  it('says why it does not reach the server, and tries again by a button', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setStatus({ kind: 'unreachable', sentence: 'Ask for a way.' });
+    const text = await drawn(panel);
+    expect(text).toContain('No connection to the server.');
+    expect(text).toContain('Ask for a way.');
+    expect(text).not.toContain('Figures appear');
+    expect(get(panel, '[role=alert] button').textContent).toBe('Try again');
+  });
+
   it('says that it loads when an answer takes long, first or later', async () => {
     const start = setTimeout;
     jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMEOUTS] });
