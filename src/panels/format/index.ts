@@ -4,6 +4,7 @@ export { longFile, placeInCode } from './code-place';
 export { formatAmount, formatCount, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';
+export { labelPlaces, type Area, type Place } from './label-places';
 export { legendWord, partWord, workerLabel } from './legend-word';
 export { UNKNOWN } from './numerals';
 export {

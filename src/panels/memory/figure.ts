@@ -2,10 +2,13 @@
 import type { Trans } from '../../base/trans';
 import type { MemoryResult } from '../../wire/panel-link';
 import {
+  type Area,
   byteTicks,
   formatBytes,
   formatOffsetTick,
   formatTick,
+  labelPlaces,
+  type Place,
   timeTicks
 } from '../format';
 import { type Align, type Line } from './rows';
@@ -247,8 +250,6 @@ function limitNotes(
   }));
 }
 
-/** Between a peak and its label. */
-const PEAK_GAP = 16;
 /** Letters of names that are cut. */
 const CUT_NAMES = [20, 12, 6];
 
@@ -291,145 +292,81 @@ function peakTexts(
   };
 }
 
-/** The longest of these that fits beside its peak, else into the whole width. */
-function fittingText(
-  { named, cut }: ReturnType<typeof peakTexts>,
-  beside: number,
-  whole: number
-): string {
-  return (
-    named.find(words => pixelsOf(words) <= beside) ??
-    [...named.slice(1), ...cut].find(words => pixelsOf(words) <= whole) ??
-    cut.at(-1)!
-  );
-}
-
-/** What peaks stand in, in pixels. */
-type PeakAxes = {
+/** What lines and peaks stand in, in pixels. */
+type LineAxes = Area & {
   readonly left: number;
   readonly right: number;
-  readonly width: number;
   /** The bytes at the upper end. */
   readonly top: number;
-  readonly height: number;
-  /** Free above the upper end. */
-  readonly above: number;
 };
 
-/** "before: peak 12.3 GiB at +21.8 s", at each run's highest sample. */
+/** "before: peak 12.3 GiB at +21.8 s", at each run's highest sample, where it covers nothing. */
 function peakNotes(
   lines: readonly Line[],
   align: Align,
   trans: Trans,
-  axes: PeakAxes
+  axes: LineAxes
 ): object[] {
-  const taken: NoteBox[] = [];
-  return lines
-    .filter(line => line.run !== null && line.peak !== null)
+  const placeOf = (t: number, bytes: number): Place => [
+    ((t - axes.left) / (axes.right - axes.left)) * axes.width,
+    (bytes / axes.top) * axes.height
+  ];
+  const peaks = lines
+    .flatMap(({ run, peak, label }, index) =>
+      run === null || peak === null ? [] : [{ peak, label, index }]
+    )
     .slice(0, 4)
-    .sort((a, b) => (b.peak?.bytes ?? 0) - (a.peak?.bytes ?? 0))
-    .flatMap((line, place) => {
-      const peak = line.peak as NonNullable<Line['peak']>;
-      const at = formatOf(align)(peak.t, 0.1);
-      // Beside the peak, where there is more room.
-      const share = (peak.t - axes.left) / (axes.right - axes.left);
-      const isRight = share > 0.5;
-      const beside = Math.max(share, 1 - share) * axes.width - PEAK_GAP;
-      const text = fittingText(
-        peakTexts(line.label, peak, at, trans),
-        beside,
-        axes.width
-      );
-      const words = pixelsOf(text);
-      // One that does not fit beside the peak reaches to the edge, above or below the peak.
-      const gap = PEAK_GAP - Math.max(0, words - beside);
-      const ax = isRight ? -gap : gap;
-      const edge = share * axes.width + ax;
-      const ay = noteOffset(
-        place,
-        {
-          left: isRight ? edge - words : edge,
-          right: isRight ? edge : edge + words,
-          bottom: (peak.bytes / axes.top) * axes.height
-        },
-        axes,
-        taken
-      );
-      if (ay === null) {
-        return [];
-      }
-      return {
-        x: peak.t,
-        y: peak.bytes,
-        text: plotText(text),
-        showarrow: true,
-        arrowhead: 6,
-        arrowsize: 0.8,
-        arrowcolor: colourOfLine(line),
-        ax,
-        xanchor: isRight ? 'right' : 'left',
-        ay,
-        bgcolor: '--jp-layout-color1',
-        bordercolor: colourOfLine(line),
-        borderpad: 2,
-        font: { size: 11, color: '--jp-ui-font-color1' }
-      };
-    });
-}
-
-/** Pixels from the left and the lower end of the axes; upwards. */
-type NoteBox = {
-  readonly left: number;
-  readonly right: number;
-  readonly bottom: number;
-};
-
-/** From one label to the next above it, its frame included. */
-const NOTE_PIXELS = 20;
-
-/**
- * How far below its peak the middle of a label stands; negative: above. The highest peak's label is above its line, the others below, where
- * there is room: a label covers neither the ticks of the time axis nor one of those in `taken`, which it joins. Null: there is none.
- *
- * @param at - the label's left and right border, and the height of its peak.
- */
-function noteOffset(
-  place: number,
-  at: NoteBox,
-  axes: PeakAxes,
-  taken: NoteBox[]
-): number | null {
-  const steps = Array.from({ length: 32 }, (_, step) => 4 * step);
-  const above = steps.map(step => -18 - step);
-  const below = steps.map(step => 26 + step);
-  const wanted =
-    place === 0
-      ? [...above.slice(0, 1), ...below, ...above.slice(1)]
-      : [6 + NOTE_PIXELS * place, ...below, ...above];
-  const boxAt = (offset: number): NoteBox => ({
-    ...at,
-    bottom: at.bottom - offset - NOTE_PIXELS / 2
-  });
-  const highest = axes.height + axes.above - NOTE_PIXELS;
-  const fitting = wanted.filter(offset => {
-    const { bottom } = boxAt(offset);
-    return bottom >= 0 && bottom <= highest;
-  });
-  const isFree = (box: NoteBox): boolean =>
-    taken.every(
-      other =>
-        box.left >= other.right ||
-        other.left >= box.right ||
-        Math.abs(box.bottom - other.bottom) >= NOTE_PIXELS
-    );
-  const free = fitting.find(each => isFree(boxAt(each)));
-  // In a chart that is too low for all labels the highest peak's stays, and none stands upon another: the list of the runs has all peaks.
-  if (free === undefined && taken.length > 0) {
-    return null;
+    .sort((a, b) => b.peak.bytes - a.peak.bytes);
+  if (peaks.length === 0) {
+    return [];
   }
-  const offset = free ?? fitting[0] ?? at.bottom - NOTE_PIXELS / 2;
-  taken.push(boxAt(offset));
-  return offset;
+  const wanted = peaks.map(({ peak, label, index }) => {
+    const at = formatOf(align)(peak.t, 0.1);
+    const { named, cut } = peakTexts(label, peak, at, trans);
+    const text = (words: string, mayReach: boolean) => ({
+      text: words,
+      pixels: pixelsOf(words),
+      mayReach
+    });
+    return {
+      peak: placeOf(peak.t, peak.bytes),
+      line: index,
+      texts: [
+        ...named.map(words => text(words, false)),
+        ...[...named.slice(1), ...cut].map(words => text(words, true))
+      ]
+    };
+  });
+  const drawn = lines.map(({ t, bytes }) =>
+    t.map((at, sample) => {
+      const value = bytes[sample] ?? null;
+      return value === null ? null : placeOf(at, value);
+    })
+  );
+  return labelPlaces(wanted, drawn, axes).flatMap((place, number) => {
+    const { peak, index } = peaks[number]!;
+    const colour = colourOfLine(lines[index]!);
+    return place === null
+      ? []
+      : [
+          {
+            x: peak.t,
+            y: peak.bytes,
+            text: plotText(place.text),
+            showarrow: true,
+            arrowhead: 6,
+            arrowsize: 0.8,
+            arrowcolor: colour,
+            ax: place.across,
+            xanchor: place.side,
+            ay: -place.up,
+            bgcolor: '--jp-layout-color1',
+            bordercolor: colour,
+            borderpad: 2,
+            font: { size: 11, color: '--jp-ui-font-color1' }
+          }
+        ];
+  });
 }
 
 /** Managed, unmanaged and spilled memory of the cluster, one upon the other. */

@@ -326,7 +326,7 @@ describe('the words at peaks', () => {
       label: `run ${place}`,
       run: place + 1,
       place,
-      t: [0, 10],
+      t: [0, Math.max(10, t)],
       peak: { t, bytes: bytes * GiB, isFromBefore: false }
     });
   const notes = (lines: readonly Line[], options = {}) =>
@@ -342,7 +342,9 @@ describe('the words at peaks', () => {
       run(3, 4, 1),
       run(4, 5, 9)
     ];
-    expect(notes(lines).map(({ text }) => plain(text))).toEqual([
+    expect(
+      notes(lines, { height: 600 }).map(({ text }) => plain(text))
+    ).toEqual([
       'run 1: peak 4.00 GiB at +2.0 s',
       'run 2: peak 3.00 GiB at +3.0 s',
       'run 0: peak 2.00 GiB at +1.0 s',
@@ -450,7 +452,9 @@ describe('the words at peaks', () => {
               width,
               ...(of && { limits: of })
             });
-            expect(boxes).toHaveLength(lines.length);
+            // The leaders of two small ones beside each other would cross.
+            const most = lines.length === 3 && width < 900 ? 1 : 0;
+            expect(boxes.length).toBeGreaterThanOrEqual(lines.length - most);
             for (const [index, box] of boxes.entries()) {
               expect(box.bottom).toBeGreaterThanOrEqual(0);
               expect(box.top).toBeLessThanOrEqual(top);
@@ -459,6 +463,59 @@ describe('the words at peaks', () => {
               }
             }
           }
+        }
+      }
+    }
+  );
+
+  it.each([
+    ['default', 480, 100],
+    ['1280 pixels wide', 300, 90],
+    ['wide', 900, 218]
+  ])(
+    'cover neither a line nor each other in a layout that is %s, in the order of their lines',
+    (_, width, height) => {
+      // As a newcomer had them: a run that goes on, one that falls and ends, and the highest.
+      const runs: [string, number[]][] = [
+        ['small', [60, 62, 70, 75, 80, 110, 159, 156, 156, 158, 156]],
+        ['middle', [239, 120, 180, 190, 180, 215, 210]],
+        ['large', [250, 130, 200, 215, 230, 240, 250, 300, 310, 359, 358]]
+      ];
+      const lines = runs.map(([label, MiB], place) => {
+        const bytes = MiB.map(value => value * 2 ** 20);
+        const t = bytes.map((_value, index) => index * 0.3);
+        const highest = Math.max(...bytes);
+        const at = t[bytes.indexOf(highest)]!;
+        const peak = { t: at, bytes: highest, isFromBefore: false };
+        return line({ label, run: place, place, t, bytes, peak });
+      });
+      const { boxes, top, right } = boxesOf(lines, height, { width });
+      const { xaxis, yaxis, margin } = drawn(lines, { width, height }).layout;
+      const plotHeight = height - margin.t - margin.b;
+      expect(boxes.length).toBeGreaterThan(0);
+      for (const [index, box] of boxes.entries()) {
+        expect(box.left).toBeGreaterThanOrEqual(0);
+        expect(box.right).toBeLessThanOrEqual(right);
+        expect(box.top).toBeLessThanOrEqual(top);
+        for (const { t, bytes } of lines) {
+          const under = t
+            .map((seconds, sample) => ({
+              x: (seconds / xaxis.range[1]!) * right,
+              y: (bytes[sample]! / yaxis.range[1]!) * plotHeight
+            }))
+            .filter(
+              ({ x, y }) =>
+                x > box.left && x < box.right && y > box.bottom && y < box.top
+            );
+          expect(under).toEqual([]);
+        }
+        for (const other of boxes.slice(0, index)) {
+          expect(
+            isApart(box, other) &&
+              (box.left >= other.right ||
+                other.left >= box.right ||
+                box.top <= other.bottom)
+          ).toBe(true);
         }
       }
     }
