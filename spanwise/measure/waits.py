@@ -13,10 +13,11 @@ thread that sleeps or reads a file switches once however long it takes::
 It is never more than the thread was off its core and out of the queue, nor than other
 threads of the process may have held the lock: while they computed, and where cores are
 short while they, too, stood in the queue. How long they did nobody says. So at least they
-had cores as much of the time as this thread, at most they were in the queue as long as it::
+had cores as much of the time as this thread, at most they were in the queue as long as it,
+and no longer for a second of their CPU than this thread for one of its::
 
     seconds    cpu │ in queue │ rest        others' CPU × seconds / (cpu + rest)
-                                        …   others' CPU + in queue
+                                        …   others' CPU + in queue × others' CPU / cpu
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ class Waits(CoreWait):
         if rest > 0.0:
             slept = (self._switches - switches) * sys.getswitchinterval()
             others = self._others - others
-            high = min(slept, rest, others + waited)
+            # (of a thread that took no CPU nobody knows how crowded its cores were)
+            crowded = min(1.0, others / cpu) if cpu > 0.0 else float(others > 0.0)
+            high = min(slept, rest, others + waited * crowded)
             low = min(slept / 2, high, others * seconds / (cpu + rest))
             if high > 0.0:
                 now = perf_counter()

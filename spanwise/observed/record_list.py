@@ -48,9 +48,17 @@ class RecordList(list[dict[str, Any]]):
         return heading, [_row(each) for each in ends], f"… {left_out:,} more" if left_out else ""
 
 
-# YAML asks for the very class. (Dask reads its settings with it.)
-for _representer in (yaml.representer.SafeRepresenter, yaml.representer.Representer):
-    _representer.add_representer(RecordList, _representer.represent_list)
+# YAML asks for the very class; and each dumper has a table of its own once anything was added
+# to it. (Dask reads its settings with it.)
+for _dumper in (
+    yaml.representer.SafeRepresenter,
+    yaml.representer.Representer,
+    yaml.SafeDumper,
+    yaml.Dumper,
+    getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+    getattr(yaml, "CDumper", yaml.Dumper),
+):
+    _dumper.add_representer(RecordList, _dumper.represent_list)
 
 
 def _row(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -83,8 +83,12 @@ class CountedWaits(Waits):
         (9.6, 0.4, 6.8, 4800, 0.4, 0.4 * 9.6 / 2.8, 2.4),
         # What reads a hundred times, beside what hardly computes.
         (1.5, 0.01, 1.0, 100, 0.005, 0.015, 0.49),
-        # Nobody computed, and cores were there.
+        # Nobody computed, whether cores were there or not.
         (1.0, 0.5, 0.0, 1000, 0.0, 0.0, 0.0),
+        (3.0, 0.5, 1.0, 1000, 0.0, 0.0, 0.0),
+        (3.0, 0.0, 1.0, 1000, 0.0, 0.0, 0.0),
+        # Others took a hundredth of the CPU, and so of the queue.
+        (3.0, 0.5, 1.0, 1000, 0.005, 0.005 * 3 / 2, 0.015),
     ],
 )
 def test_a_wait_for_the_lock_is_at_most_what_others_may_have_held_it(

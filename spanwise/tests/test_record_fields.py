@@ -6,6 +6,8 @@ import asyncio
 import operator
 import pickle
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -484,3 +486,15 @@ def test_records_become_yaml_as_any_list_does(client: Client) -> None:
     assert [each["key"] for each in told] == [each["key"] for each in records] != []
     for dumper in (yaml.SafeDumper, yaml.Dumper, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
         assert yaml.dump(records, Dumper=dumper) == yaml.dump([*records], Dumper=dumper)
+
+
+def test_records_become_yaml_for_dumpers_that_knew_more_before() -> None:
+    """Such a dumper has a table of its own, which later entries of its base do not reach."""
+    program = """
+import yaml
+for dumper in (yaml.SafeDumper, yaml.Dumper):
+    dumper.add_representer(complex, lambda d, x: d.represent_str(str(x)))
+from spanwise.observed.record_list import RecordList
+assert yaml.safe_dump(RecordList([{"key": "a"}])) == yaml.dump(RecordList([{"key": "a"}]))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

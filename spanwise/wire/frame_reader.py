@@ -50,6 +50,10 @@ def uninitialised(nbytes: int) -> bytearray:
     return _make_bytearray()(None, nbytes)
 
 
+#: So often who waits for bytes looks whether another thread has closed the socket meanwhile.
+_LOOK_MS = 5000
+
+
 def _bell_of(sock: socket) -> select.poll | None:
     """What tells of bytes; None: ``recv`` does as well there, or must do."""
     if not hasattr(select, "poll") or sock.family != sockets.AF_UNIX or sock.fileno() < 0:
@@ -151,8 +155,9 @@ class FrameReader:
         bell, sock = self._bell, self._sock
         # (Where there is a time limit, Python itself polls. The number of a socket that another
         # thread has closed may be another file's by now.)
-        if bell is not None and sock.gettimeout() is None and sock.fileno() >= 0:
-            bell.poll()
+        if bell is not None and sock.gettimeout() is None:
+            while sock.fileno() >= 0 and not bell.poll(_LOOK_MS):
+                pass
 
     def _receive_into(self, view: memoryview) -> int:
         if not self.takes_descriptors:

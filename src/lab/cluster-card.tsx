@@ -26,7 +26,7 @@ import {
   whyNotControlled,
   whyNotLetGo
 } from './cluster-actions';
-import { memoryOf, workersText } from './cluster-figures';
+import { memoryOf, threadsOf, workersText } from './cluster-figures';
 import type { InsteadOfCluster } from './panel-opener';
 import type { ClusterUsers } from './cluster-users';
 
@@ -569,13 +569,6 @@ function pausesOf(
         ]
       : [])
   ];
-}
-
-/** Threads there are, or were: an ended cluster has none any more. */
-function threadsOf(cluster: ClusterInfo): number {
-  return cluster.state === 'ended'
-    ? cluster.workers.reduce((sum, { threads }) => sum + threads, 0)
-    : cluster.threads;
 }
 
 /** What runs the tasks, or for whom. */

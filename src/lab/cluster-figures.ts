@@ -1,6 +1,7 @@
 /** Figures of a cluster that are shown in several places. */
 import type { Trans } from '../base/trans';
 import { processesText } from '../panels/format';
+import { stayedWorkers } from '../panels/stayed-workers';
 import type { ClusterInfo } from '../wire/panel-link';
 
 /** Bytes that the processes of the workers there are hold, and their limits together; 0 = no limit. */
@@ -24,11 +25,25 @@ export function memoryOf(cluster: ClusterInfo): {
   };
 }
 
-/** Workers there are, or were: an ended cluster has none any more. */
+/** Workers there are; of a cluster that has ended those that were there to its end, of an observation all. */
+function countedWorkers(cluster: ClusterInfo): ClusterInfo['workers'] {
+  if (cluster.state !== 'ended') {
+    return cluster.workers.filter(({ state }) => state !== 'gone');
+  }
+  return cluster.kind === 'local'
+    ? cluster.workers
+    : stayedWorkers(cluster.workers);
+}
+
 export function workersOf(cluster: ClusterInfo): number {
-  return cluster.workers.filter(
-    ({ state }) => cluster.state === 'ended' || state !== 'gone'
-  ).length;
+  return countedWorkers(cluster).length;
+}
+
+/** Of the workers that are counted; while it is there, what the cluster says. */
+export function threadsOf(cluster: ClusterInfo): number {
+  return cluster.state === 'ended'
+    ? countedWorkers(cluster).reduce((sum, { threads }) => sum + threads, 0)
+    : cluster.threads;
 }
 
 /** How many workers there are, in words, and the number in that. */

@@ -177,6 +177,8 @@ type Described<E extends Members> = {
   readonly pythonWords?: boolean;
   readonly means: Readonly<Record<WordOf<E>, string>>;
 };
+// What is said of enumerations is for documents: bundlers leave it out of programs, and of each page that is written to a file.
+/* @__NO_SIDE_EFFECTS__ */
 function described<const E extends Members>(of: Described<E>): Described<E> {
   return of;
 }

@@ -10,19 +10,25 @@ export type UnrunFailure = {
   readonly reason: FailureReason;
 };
 
-/** Of one event; a failed input may have a million dependents. */
+/** Of one event, of those that are to blame and of those that others took along; a failed input may have a million dependents. */
 const MOST = 1000;
 const NOTHING: readonly UnrunFailure[] = [];
 
 /** What the log has no run of: tasks that failed without one, and runs that were lost. */
 export class UnrunFailures {
   private _failures: UnrunFailure[] = [];
+  private _toBlame = 0;
 
   /** Leaves out tasks that raised, which have a run, and graphs that were refused whole. */
   add(task: number, cause: number, reason: FailureReason): void {
     const hasRun = reason === FailureReason.Raised && cause === task;
     const isRefused = reason === FailureReason.NoRoom;
-    if (!hasRun && !isRefused && this._failures.length < MOST) {
+    const isToBlame = cause === task && reason !== FailureReason.None;
+    const before = isToBlame
+      ? this._toBlame
+      : this._failures.length - this._toBlame;
+    if (!hasRun && !isRefused && before < MOST) {
+      this._toBlame += isToBlame ? 1 : 0;
       this._failures.push({
         task: task as DenseTaskId,
         cause: cause as DenseTaskId,
@@ -38,6 +44,7 @@ export class UnrunFailures {
     }
     const failures = this._failures;
     this._failures = [];
+    this._toBlame = 0;
     return failures;
   }
 }

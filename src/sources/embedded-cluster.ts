@@ -31,7 +31,7 @@ import { nextAttempt, type TaskFacts } from './task-facts';
 
 /** `task-failed`: the task is to blame, and failed for good; `task-lost`: an input failed, or it runs again. */
 type UnrunKind = 'task-failed' | 'task-lost';
-/** A log has at most so many events of {@link UnrunKind}: more would push out other events. */
+/** A log has at most so many events of each {@link UnrunKind}: more would push out other events. */
 const MOST_LOST_MARKS = 2000;
 /** Of the key in such an event, and of its reason. */
 const MOST_LOST_CHARACTERS = 400;
@@ -73,7 +73,7 @@ export class EmbeddedClusterLog extends SourceLog {
   private _nextLane = 0;
   private _nextStack = 0;
   private _nextFrame = 0;
-  private _lostMarks = 0;
+  private readonly _unrunMarks = { 'task-failed': 0, 'task-lost': 0 };
 
   /**
    * @param start - the monotonic clock at the scheduler's start, in seconds.
@@ -461,10 +461,10 @@ export class EmbeddedClusterLog extends SourceLog {
     key: string,
     why: string
   ): void {
-    if (!this._isRecording || this._lostMarks >= MOST_LOST_MARKS) {
+    if (!this._isRecording || this._unrunMarks[kind] >= MOST_LOST_MARKS) {
       return;
     }
-    this._lostMarks++;
+    this._unrunMarks[kind]++;
     this.table('events').append({
       t: this.since(now),
       kind: this.names.id(kind),

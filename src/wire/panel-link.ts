@@ -276,6 +276,8 @@ export type ClusterInfo = {
     readonly state: string;
     /** What fills a paused worker's memory; absent: it is stopped, or not paused. */
     readonly why?: string;
+    /** Wall clock seconds; absent: it is there, or was when the log ended; or by an observer of before. */
+    readonly left?: number;
   }[];
   readonly threads: number;
   readonly running: number;

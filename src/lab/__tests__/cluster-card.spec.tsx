@@ -115,6 +115,17 @@ describe('ClusterCard', () => {
     expect(textOf({ ...info, state: 'ended', workers: ended })).toContain(
       '2\u00a0workers4 threads'
     );
+    // Those that were replaced are none of them, but of an observation.
+    const left = [10, 20, 99.5, 100].map((left, worker) => ({
+      ...ended[0]!,
+      worker,
+      left
+    }));
+    const replaced: ClusterInfo = { ...info, state: 'ended', workers: left };
+    expect(textOf(replaced)).toContain('2\u00a0workers4 threads');
+    expect(textOf({ ...replaced, kind: 'local' })).toContain(
+      '3\u00a0processes and the main program8 threads'
+    );
   });
 
   it('counts the processes of an observation beside the program that is observed', () => {

@@ -41,8 +41,8 @@ export type FrameTree = {
 };
 
 /**
- * Python's own frames are not shown where Spanwise called them, as to unpickle: the first frame of an import may be the module's. (Without a
- * caller it may be a program; and code that was made from a text is no module.)
+ * Python's own frames are not shown where Spanwise called them, as to unpickle: the first frame of an import may be the module's. (Below other
+ * callers it may be a program that a task runs; and code that was made from a text is no module.)
  */
 function startsImport(
   { nodes: { name, file } }: ProfileResult,
@@ -54,10 +54,12 @@ function startsImport(
     IMPORTER.test(own) ||
     (name[node] === '<module>' &&
       !own.startsWith('<') &&
-      (file[caller] ?? '') !== '')
+      OWN_FILE.test(file[caller] ?? ''))
   );
 }
 
+/** Files of Spanwise that open what was pickled. */
+const OWN_FILE = /[\\/]spanwise[\\/](client|local|wire|worker)[\\/]/;
 /** Files of what imports modules; not frozen, too. */
 const IMPORTER = /^<frozen importlib\.|[\\/]importlib[\\/]_bootstrap/;
 

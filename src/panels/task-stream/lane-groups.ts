@@ -11,6 +11,7 @@ import type { LaneIndex } from '../../records/ids';
 import type { TileRows } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { formatCount, processesText, workerLabel } from '../format';
+import { stayedWorkers } from '../stayed-workers';
 import type { Lane } from './lane-layout';
 import {
   busySentence,
@@ -23,8 +24,6 @@ import {
 /** So many workers have lanes side by side: some 3,000 pixels of them, where each has two threads. */
 const MOST_WORKERS = 64;
 const MOST_GROUPS = 24;
-/** Workers of a cluster that ends leave one after another: who stayed so long stayed to the end. */
-const SECONDS_OF_THE_END = 2;
 
 /** What has rows: lanes of workers, or groups that are told as workers of one lane. */
 export type Shown = {
@@ -64,14 +63,15 @@ function presentFirst(
   result: TaskStreamResult,
   workers: readonly number[]
 ): number[] {
-  const stayed = new Map(
-    result.workers.map(({ worker, left }) => [worker, left ?? Infinity])
+  const known = new Map(result.workers.map(each => [each.worker, each]));
+  const stayed = new Set(
+    stayedWorkers(
+      workers.map(worker => ({ worker, left: known.get(worker)?.left }))
+    ).map(({ worker }) => worker)
   );
-  const untilOf = (worker: number) => stayed.get(worker) ?? Infinity;
-  const end = Math.max(...workers.map(untilOf)) - SECONDS_OF_THE_END;
   return [
-    ...workers.filter(worker => untilOf(worker) >= end),
-    ...workers.filter(worker => untilOf(worker) < end)
+    ...workers.filter(worker => stayed.has(worker)),
+    ...workers.filter(worker => !stayed.has(worker))
   ];
 }
 

@@ -64,7 +64,13 @@ describe('what ended without a run', () => {
     for (let task = 0; task < 1200; task++) {
       failures.add(task, 5000, FailureReason.Raised);
     }
-    expect(failures.take()).toHaveLength(1000);
+    // What is to blame is told, however much it took along.
+    for (let task = 2000; task < 3200; task++) {
+      failures.add(task, task, FailureReason.KilledWorker);
+    }
+    const told = failures.take();
+    expect(told).toHaveLength(2000);
+    expect(told.filter(({ task, cause }) => task === cause)).toHaveLength(1000);
     failures.add(7, 8, FailureReason.Raised);
     expect(failures.take()).toEqual([
       { task: 7, cause: 8, reason: FailureReason.Raised }

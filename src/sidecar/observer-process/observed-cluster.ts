@@ -368,7 +368,10 @@ export class ObservedCluster {
         memoryLimit: worker.memoryLimit,
         process: process.get(worker.worker) ?? 0,
         state: this.ended ? 'gone' : shape.stateOf(worker.worker),
-        ...this._whyPaused(worker.worker)
+        ...this._whyPaused(worker.worker),
+        ...(Number.isNaN(worker.left)
+          ? {}
+          : { left: this._wallClock(worker.left) })
       })),
       threads: shape.threads,
       running: this.ended ? 0 : shape.running.size,

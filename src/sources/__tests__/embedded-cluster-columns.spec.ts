@@ -541,7 +541,10 @@ it('what ended without a run is an event with key and reason, and not too many',
       'w'.repeat(500)
     );
   }
+  // However many there are of the others, these are told.
+  log.taskLost('task-lost', 104, 5, idOf(3), 'last', 'its worker died');
   log.seal(110);
+  expect(tables.events!.at(-1)).toMatchObject({ kind: 'task-lost', t: 4 });
   expect(tables.events![0]).toEqual({
     t: 2,
     kind: 'task-lost',
@@ -550,7 +553,7 @@ it('what ended without a run is an event with key and reason, and not too many',
     run: NONE_U32,
     text: JSON.stringify(['("a", 1)', 'its worker died'])
   });
-  expect(tables.events).toHaveLength(2000);
+  expect(tables.events).toHaveLength(2002);
   expect(tables.events![1]).toMatchObject({
     kind: 'task-failed',
     worker: NONE_U16,

@@ -93,7 +93,9 @@ it('imports are set apart from what the function of the task does, and so is wha
     ['loads', '/spanwise/wire/payload.py', 0],
     ['<module>', '/site-packages/numpy/__init__.py', 8],
     ['<module>', '<string>', 8],
-    ['<module>', '/home/program.py', 0]
+    ['<module>', '/home/program.py', 0],
+    // A program that a task runs.
+    ['<module>', '/home/program.py', 1]
   ] as const;
   const counts = (count = 1) => frames.map(() => count);
   const imports: ProfileResult = {
@@ -112,7 +114,7 @@ it('imports are set apart from what the function of the task does, and so is wha
     }
   };
   expect([...frameTree(imports).importing]).toEqual([
-    0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0
+    0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0
   ]);
   const { legend, details } = shown(imports, bracketing, 5);
   // In a low panel it is cut off behind the first line.

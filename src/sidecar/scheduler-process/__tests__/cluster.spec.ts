@@ -551,6 +551,16 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     await waitFor('the observer', () => observer.opened !== null);
     const { log } = cluster['_state'];
     const { writer } = log as unknown as { writer: LogWriter };
+    // How far after the last seal the next one is due, each time that it is asked.
+    const pauses = { seen: [] as number[], unseen: [] as number[] };
+    const commit = log.commit.bind(log);
+    log.commit = now => {
+      const due = commit(now);
+      pauses[writer.hasViewers ? 'seen' : 'unseen'].push(
+        due === null ? 0 : due - writer['_sealedAt']
+      );
+      return due;
+    };
     observer.viewed(false);
     await waitFor('it is told', () => !writer.hasViewers);
     client.submit('a');
@@ -558,9 +568,13 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     await waitFor('its run', () => observer.count('runs') === 1);
     client.submit('b');
     await client.outcome('b');
+    pauses.seen = [];
     observer.viewed(true);
     await waitFor('it is told', () => writer.hasViewers);
+    // At once, and not when the pause is over.
+    expect(pauses.seen).not.toEqual([]);
     await waitFor('its run', () => observer.count('runs') === 2);
+    expect(Math.max(...pauses.unseen)).toBeGreaterThan(0.49);
   });
 
   it('computes again what was at a worker that is killed', async () => {
