@@ -32,6 +32,12 @@ const names = [
 ];
 const why = 'Pure folders get time and chance from their caller.';
 
+const hiddenText = {
+  selector:
+    "AssignmentExpression[left.property.name=/^(textContent|innerText|innerHTML|outerHTML)$/]:not([right.callee.name='shownText'])",
+  message: 'Write out what is hidden in a text: shownText(…).'
+};
+
 export default tseslint.config(
   {
     ignores: [
@@ -113,14 +119,7 @@ export default tseslint.config(
           message: 'src/panels/notices.ts shows texts with nothing hidden.'
         }
       ],
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector:
-            "AssignmentExpression[left.property.name=/^(textContent|innerText|innerHTML|outerHTML)$/]:not([right.callee.name='shownText'])",
-          message: 'Write out what is hidden in a text: shownText(…).'
-        }
-      ]
+      'no-restricted-syntax': ['error', hiddenText]
     }
   },
   {
@@ -132,12 +131,14 @@ export default tseslint.config(
         { object: 'Math', property: 'random', message: why },
         { object: 'Date', property: 'now', message: why }
       ],
+      // (a rule that is set again is not added to)
       'no-restricted-syntax': [
         'error',
         {
           selector: "NewExpression[callee.name='Date'][arguments.length=0]",
           message: why
-        }
+        },
+        hiddenText
       ]
     }
   },

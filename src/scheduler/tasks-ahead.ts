@@ -144,7 +144,7 @@ function following(
 /**
  * Whether a task may be sent behind those that a worker has. A task that was at a worker when the worker died goes only to a free
  * thread: so the guilty task is found after `allowedFailures` more deaths, and the tasks that happened to be ahead with it are not
- * blamed.
+ * blamed (unless no death is allowed).
  */
 export function mayFollow(
   s: SchedulerState,

@@ -152,7 +152,7 @@ function endedWithoutRun(kind: string, run: number): boolean {
 function textsIn(json: string): readonly string[] {
   try {
     const list: unknown = JSON.parse(json);
-    return Array.isArray(list) ? list.map(String) : [];
+    return Array.isArray(list) ? list.map(String) : [json];
   } catch {
     // Of a source that writes them otherwise.
     return [json];

@@ -467,7 +467,7 @@ export class Roster {
       const most = core.options.allowedFailures;
       const then =
         most === 0
-          ? 'Results that were lost with it are made again; tasks that it ran fail.'
+          ? 'Results that were lost with it are made again; tasks that it ran, or had ready, fail.'
           : `What was lost with it is run again all the same; a task fails when ${most + 1} workers have ended with it.`;
       this._host.warn(`A worker ${sentence}. ${then}`);
     }
