@@ -127,7 +127,10 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
       told: '',
       unwatched: false
     });
-    expect((await down.promise).fields).toEqual({ seq: 12 });
+    expect((await down.promise).fields).toEqual({
+      seq: 12,
+      hasViewers: true
+    });
   });
 
   it('keep the order of long and short messages', async () => {
@@ -166,8 +169,8 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     expect(write).not.toHaveBeenCalled();
     accepted.send('ack', { seq: 2 });
     expect((await batch.promise).map(({ fields }) => fields)).toEqual([
-      { seq: 1 },
-      { seq: 2 }
+      { seq: 1, hasViewers: true },
+      { seq: 2, hasViewers: true }
     ]);
   });
 
