@@ -3,10 +3,7 @@
 import queue
 import signal
 import socket
-import sys
 import threading
-import time
-from pathlib import Path
 
 import pytest
 
@@ -377,61 +374,3 @@ def test_sockets_are_the_users_alone(tmp_path):
         assert (tmp_path / "door.sock").stat().st_mode & 0o777 == 0o600
         assert sock.family == socket.AF_UNIX
         assert address == f"unix:{tmp_path}/door.sock"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc how often a thread went to sleep")
-def test_who_waits_sleeps_on_while_the_other_side_reads():
-    ours, theirs = socket.socketpair()
-    link, other = Link(ours, "client", "up"), Link(theirs, "client", "down")
-    for each in (link, other):
-        each.authenticated()
-    read: queue.Queue[Message] = queue.Queue()
-    reader = threading.Thread(target=lambda: read.put(link.read()), daemon=True)
-    reader.start()
-    status = Path(f"/proc/self/task/{reader.native_id}/status")
-
-    def sleeps() -> int | None:
-        """How often the thread has gone to sleep, while it does sleep."""
-        lines = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
-        asleep = lines["State"].startswith("S")
-        return int(lines["voluntary_ctxt_switches"]) if asleep else None
-
-    def has_settled() -> bool:
-        first = sleeps()
-        time.sleep(0.05)
-        return first is not None and sleeps() == first
-
-    wait_until("the thread sleeps", has_settled)
-    before = sleeps()
-    for i in range(30):
-        link.send("askClock", {"sent": float(i)})
-        assert other.read().fields["sent"] == float(i)
-        time.sleep(0.005)
-    wait_until("the thread sleeps", has_settled)
-    assert sleeps() == before
-    other.send("clockIs", {"sent": 1.0, "clock": 2.0})
-    assert read.get(timeout=LIMIT).fields["clock"] == 2.0
-    for each in (link, other):
-        each.close()
-
-
-def test_who_waits_is_told_of_a_close_by_another_thread():
-    ours, theirs = socket.socketpair()
-    link = Link(ours, "client", "up")
-    link.authenticated()
-    ended: queue.Queue[BaseException] = queue.Queue()
-
-    def read():
-        try:
-            link.read()
-        except LinkClosed as error:
-            ended.put(error)
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    time.sleep(0.05)
-    link.close()
-    ended.get(timeout=LIMIT)
-    with pytest.raises(LinkClosed):
-        link.read()
-    theirs.close()

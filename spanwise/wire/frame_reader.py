@@ -9,7 +9,6 @@ from __future__ import annotations
 import array
 import ctypes
 import os
-import select
 import socket as sockets
 import struct
 import sys
@@ -50,19 +49,6 @@ def uninitialised(nbytes: int) -> bytearray:
     return _make_bytearray()(None, nbytes)
 
 
-#: So often who waits for bytes looks whether another thread has closed the socket meanwhile.
-_LOOK_MS = 5000
-
-
-def _bell_of(sock: socket) -> select.poll | None:
-    """What tells of bytes; None: ``recv`` does as well there, or must do."""
-    if not hasattr(select, "poll") or sock.family != sockets.AF_UNIX or sock.fileno() < 0:
-        return None
-    bell = select.poll()
-    bell.register(sock, select.POLLIN)
-    return bell
-
-
 class FrameReader:
     """Reads one socket; not thread-safe, one thread reads a link.
 
@@ -76,7 +62,6 @@ class FrameReader:
 
     def __init__(self, sock: socket, limit: int) -> None:
         self._sock = sock
-        self._bell = _bell_of(sock)
         self.limit = limit
         self._buffer = bytearray(4096)
         self._view = memoryview(self._buffer)
@@ -94,7 +79,6 @@ class FrameReader:
     def replace(self, sock: socket) -> None:
         """Read this one from now on."""
         self._sock = sock
-        self._bell = None
 
     @property
     def is_amid(self) -> bool:
@@ -124,7 +108,6 @@ class FrameReader:
             else:
                 if self._end == len(self._buffer):
                     self._make_room()
-                self._await_bytes()
                 got = self._receive_into(self._view[self._end :])
         except TimeoutError:
             raise
@@ -144,20 +127,6 @@ class FrameReader:
             return [done]
         self._end += got
         return self._split()
-
-    def _await_bytes(self) -> None:
-        """Sleep until there are some, if the next call would sleep.
-
-        In ``recv`` of a local socket a thread also wakes, for nothing, whenever the other side
-        reads what this one has sent: the system says so to all who wait at a socket, as if they
-        wanted to write.
-        """
-        bell, sock = self._bell, self._sock
-        # (Where there is a time limit, Python itself polls. The number of a socket that another
-        # thread has closed may be another file's by now.)
-        if bell is not None and sock.gettimeout() is None:
-            while sock.fileno() >= 0 and not bell.poll(_LOOK_MS):
-                pass
 
     def _receive_into(self, view: memoryview) -> int:
         if not self.takes_descriptors:
