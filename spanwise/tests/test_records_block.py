@@ -34,6 +34,16 @@ def same(a, b):
     return both_nan or a == b
 
 
+def assert_is(block, sample):
+    assert (block.seq, block.table.name, block.rows) == (
+        sample["seq"],
+        sample["table"],
+        len(sample["rows"]),
+    )
+    for column, values in columns_of(sample).items():
+        assert all(map(same, block.column(column), values)), column
+
+
 def test_there_is_a_gallery():
     assert len(SAMPLES) >= 3
 
@@ -42,13 +52,7 @@ def test_there_is_a_gallery():
 def test_gallery_is_read_as_described(name):
     sample = described(name)
     block = decode_block((GALLERY / f"{name}.bin").read_bytes())
-    assert (block.seq, block.table.name, block.rows) == (
-        sample["seq"],
-        sample["table"],
-        len(sample["rows"]),
-    )
-    for column, values in columns_of(sample).items():
-        assert all(map(same, block.column(column), values)), column
+    assert_is(block, sample)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -65,13 +69,7 @@ CONSTANTS = GALLERY.parent / "constant-columns"
 def test_columns_of_one_value_are_read_as_described(name):
     sample = described(name)
     block = decode_block((CONSTANTS / f"{name}.bin").read_bytes())
-    assert (block.seq, block.table.name, block.rows) == (
-        sample["seq"],
-        sample["table"],
-        len(sample["rows"]),
-    )
-    for column, values in columns_of(sample).items():
-        assert all(map(same, block.column(column), values)), column
+    assert_is(block, sample)
 
 
 def test_columns_of_one_value_stand_there_once():

@@ -1,7 +1,13 @@
 /** How boxes on lanes are filled and divided: one look in the Task Stream and in the files that show one. */
 import { alphaOf, parseColour } from '../base/colour-arithmetic';
 import type { IInk } from './ink';
-import { type BoxFill, MARK_FROM, PATTERN_FROM, pixelOf } from './lane-raster';
+import {
+  type BoxFill,
+  MARK_FROM,
+  PATTERN_FROM,
+  pixelOf,
+  struckRows
+} from './lane-raster';
 import { type Kind, KIND_PATTERNS, type ShadeColours } from './palette';
 import { functionColour, type Slot, topLines } from './theme';
 
@@ -136,14 +142,9 @@ export function hatchSeceded(
   ink.stroke();
 }
 
-/** How thick the line is that strikes a box through, in CSS pixels. */
-const STRUCK_LINE = 2;
-
 /** The line that strikes a cancelled box through, in device pixels, as the raster draws it. Boxes that are too narrow for a pattern have none. */
 export function struckLine(box: BoxArea, ratio: number): BoxArea {
-  const height = Math.round(STRUCK_LINE * ratio);
-  const y = box.y + Math.floor((box.height - height) / 2);
-  return { ...box, y, height };
+  return { ...box, ...struckRows(box.y, box.height, ratio) };
 }
 
 /** What tells a failed box from others beside its colour: ✕ where there is room, on black also where parts lie over the box, and an outline where it would not be seen on the ground. In device pixels of a picture `width` wide. */

@@ -312,8 +312,8 @@ class LaneLines {
     const mesh = Math.round(5 * pixelRatio);
     const isGridLine = y % mesh < thin;
     const air = Math.max(1, Math.round(pixelRatio));
-    const struck = air + Math.floor((laneHeight - 2 * air - thick) / 2);
-    const isStruck = y >= struck && y < struck + thick;
+    const struck = struckRows(air, laneHeight - 2 * air, pixelRatio);
+    const isStruck = y >= struck.y && y < struck.y + struck.height;
     for (let x = 0; x < scan.length; x += 1) {
       const kind = pattern[x];
       if (
@@ -332,6 +332,16 @@ class LaneLines {
       }
     }
   }
+}
+
+/** The rows of the line that strikes a box through, which begins at `y`; in device pixels. */
+export function struckRows(
+  y: number,
+  height: number,
+  pixelRatio: number
+): { readonly y: number; readonly height: number } {
+  const thick = Math.max(1, Math.round(2 * pixelRatio));
+  return { y: y + Math.floor((height - thick) / 2), height: thick };
 }
 
 /** `red`, `green`, `blue` 0…255 and `alpha` 0…1 as one pixel. */

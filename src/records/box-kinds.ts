@@ -39,3 +39,12 @@ export function boxOfRun(status: RunStatus): BoxKind {
 export const BOX_OF_RUN_WORD: ReadonlyMap<string, BoxKind> = new Map(
   membersOf(RunStatus).map(([word, status]) => [word, boxOfRun(status)])
 );
+
+/** Whether boxes of a kind are told apart by their function, and have its colour and name. */
+export function isBoxOfFunction(kind: number): boolean {
+  return (
+    kind === BoxKind.Compute ||
+    kind === BoxKind.Seceded ||
+    kind === BoxKind.Cancelled
+  );
+}

@@ -2,15 +2,14 @@
  * Boxes of a view as columns for the raster, in pixels of the picture. As in a tile of the panel, those that are narrower than a pixel are one
  * box in it, of the colour that took longest and covered by their share: a million short tasks are no more boxes than the picture has room for.
  */
-import { isOfFunction } from '../../charts/lane-fills';
 import type { BoxColumns } from '../../charts/lane-raster';
 import { BOX_KINDS } from '../../panels/task-stream/rows';
 import type { Viewport } from '../../panels/task-stream/viewport';
+import { isOfFunction } from '../../charts/lane-fills';
 import type { DrawnBox } from './drawn-boxes';
 
 /** As tiles say it of boxes that are drawn as they are. */
 const EXACT = 255;
-const CANCELLED = BOX_KINDS.indexOf('cancelled');
 const FAILED = BOX_KINDS.indexOf('failed');
 /** Runs, parts that held the thread, those behind other work, what failed. */
 const LAYERS = 4;
@@ -87,7 +86,7 @@ class Cell {
   add(box: DrawnBox, covered: number): void {
     // Only computing, also in vain, is told apart by function.
     const colour = isOfFunction(BOX_KINDS[box.kind] ?? 'compute')
-      ? BOX_KINDS.length + 2 * box.function + (box.kind === CANCELLED ? 1 : 0)
+      ? BOX_KINDS.length * (1 + box.function) + box.kind
       : box.kind;
     const known = this._byColour.get(colour);
     if (known === undefined) {

@@ -18,10 +18,8 @@ import type { TaskStreamSection } from '../content';
 const COMPUTE = 'compute';
 /** All of a run that ended with its worker. */
 const LOST = 'lost';
-const IN_VAIN: ReadonlySet<number | undefined> = new Set([
-  BOX_KINDS.indexOf('failed'),
-  BOX_KINDS.indexOf('cancelled')
-]);
+/** Any other run was in vain. */
+const COMPUTED = BOX_KINDS.indexOf('compute');
 
 export type DrawnBox = {
   readonly lane: number;
@@ -56,7 +54,7 @@ export function drawnBoxes(section: TaskStreamSection): DrawnBox[] {
       end[record] = Math.max(end[record]!, to);
     }
     const isInRun =
-      fn === records.function[record] || IN_VAIN.has(kinds[record]);
+      fn === records.function[record] || kinds[record] !== COMPUTED;
     if (action !== LOST && (action !== COMPUTE || !isInRun)) {
       parts.push({
         lane: records.lane[record]!,

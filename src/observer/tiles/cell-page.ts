@@ -1,5 +1,5 @@
 import type { LaneIndex } from '../../records/ids';
-import { BoxKind } from '../../records/enumerations';
+import { isBoxOfFunction } from '../../records/box-kinds';
 import { majorityVote } from '../store/majority-vote';
 
 /** Cells of a tile, and of a page. */
@@ -13,12 +13,9 @@ export const SEVERAL_FUNCTIONS = 0x0fffffff;
  * have seceded held, is told apart by function: sixty transfers of sixty functions have one colour.
  */
 export function category(kind: number, fn: number): number {
-  const shown =
-    kind === BoxKind.Compute ||
-    kind === BoxKind.Seceded ||
-    kind === BoxKind.Cancelled
-      ? Math.min(fn, SEVERAL_FUNCTIONS)
-      : SEVERAL_FUNCTIONS;
+  const shown = isBoxOfFunction(kind)
+    ? Math.min(fn, SEVERAL_FUNCTIONS)
+    : SEVERAL_FUNCTIONS;
   return kind * 0x10000000 + shown;
 }
 

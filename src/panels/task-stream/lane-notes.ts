@@ -6,6 +6,7 @@
  *                     from ··············· to
  */
 import { BoxKind } from '../../records/enumerations';
+import { isBoxOfFunction } from '../../records/box-kinds';
 import { liesOver } from '../../charts/lane-raster';
 import type { TileData } from '../../feed/feed-types';
 import { AGGREGATE_RUN } from './box-search';
@@ -44,11 +45,7 @@ export function notesOf(tile: TileData): readonly Note[] {
       }
     }
     const isWide =
-      (kind === BoxKind.Compute ||
-        kind === BoxKind.Seceded ||
-        kind === BoxKind.Cancelled) &&
-      tile.cover[row] === 255 &&
-      to - from >= cells;
+      isBoxOfFunction(kind) && tile.cover[row] === 255 && to - from >= cells;
     if (kind === BoxKind.Failed || isWide) {
       const note = { row, from, to };
       notes.push(note);
