@@ -185,7 +185,11 @@ export class Roster {
       if (session.hasLinkEnded) {
         this._left(session, why);
       } else {
-        setTimeout(() => session.link.destroy(why), EXIT_SECONDS * 1000);
+        // Mostly the link ends right after, and the scheduler, if it ends too, has nothing to wait for.
+        setTimeout(
+          () => session.link.destroy(why),
+          EXIT_SECONDS * 1000
+        ).unref();
       }
     });
   }

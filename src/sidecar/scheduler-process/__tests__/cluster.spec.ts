@@ -593,6 +593,21 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(lists).toContainEqual([1 - first.worker]);
   });
 
+  it('keeps no process alive for a worker that has gone', async () => {
+    client.submit('a');
+    const first = await client.outcome('a');
+    const made = jest.spyOn(global, 'setTimeout');
+    fleet.kill(first.worker);
+    await waitFor('the report', () => client.history.length === 3);
+    const delays = made.mock.calls.map(([, delay]) => delay ?? 0);
+    const held = made.mock.results
+      .map(({ value }) => value as NodeJS.Timeout & { _destroyed: boolean })
+      .filter((timer, i) => delays[i]! >= 500 && !timer._destroyed)
+      .filter(timer => timer.hasRef());
+    expect(Math.max(...delays)).toBeGreaterThanOrEqual(500);
+    expect(held).toEqual([]);
+  });
+
   it('binds data that the client has put, and finds it', async () => {
     client.scattered('x', 0);
     expect((await client.outcome('x')).worker).toBe(0);
