@@ -26,8 +26,11 @@ const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 /** Until an observer is there, look for one at least this often: a cluster started in a kernel should show soon. */
 const OBSERVER_PAUSE_MS = 2_000;
-/** A socket that neither opens nor fails (a proxy that swallows it) is given up after this. */
-const OPEN_LIMIT_MS = 15_000;
+/**
+ * A socket that neither opens nor fails, or opens and says nothing (a proxy that swallows it), is given up after this. A server says nothing
+ * while it starts an observer, which may take 40 s: as long as three sockets are waited for.
+ */
+const SILENT_LIMIT_MS = 15_000;
 /** A page that never was connected says what may be wrong after so many sockets in vain, and so long: a server that starts may take some. */
 const SOCKETS_IN_VAIN = 3;
 const IN_VAIN_MS = 10_000;
@@ -90,13 +93,19 @@ export class PageLink extends Disposing {
     this._socket = socket;
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
-      clearTimeout(this._timer);
+      this._waitForWord();
       this._isOpen = true;
       this._opened.emit();
     };
     socket.onmessage = event => this._onMessage(event.data);
     socket.onclose = () => this._onClose();
-    this._timer = setTimeout(() => this._onClose(), OPEN_LIMIT_MS);
+    this._waitForWord();
+  }
+
+  /** The socket is given up unless it opens in time, and then says something in time. */
+  private _waitForWord(): void {
+    clearTimeout(this._timer);
+    this._timer = setTimeout(() => this._onClose(), SILENT_LIMIT_MS);
   }
 
   /** Send a message; dropped while the link is down, since everything is asked again when it opens. */
@@ -118,6 +127,7 @@ export class PageLink extends Disposing {
     if (!(data instanceof ArrayBuffer)) {
       return;
     }
+    clearTimeout(this._timer);
     let message: ObserverFrame;
     try {
       message = this._decoder.decode(new Uint8Array(data));
@@ -186,7 +196,7 @@ export class PageLink extends Disposing {
     }
   }
 
-  /** Nothing else is known of it: a proxy may refuse each socket, or accept it and close it before a message has come. */
+  /** Nothing else is known of it: a proxy may refuse each socket, or accept it and close it, or keep it, before a message has come. */
   private _sayUnreachable(): void {
     if (
       this._status.kind !== 'connecting' ||
@@ -198,7 +208,7 @@ export class PageLink extends Disposing {
     this._setStatus({
       kind: 'unreachable',
       sentence: this._options.trans.__(
-        'The WebSocket between this page and the Jupyter server does not open, or is closed at once. Perhaps a proxy between them lets no WebSockets through, or the server has ended. Run “%1” where JupyterLab runs; if it finds no fault, ask the administrator to let WebSockets through. The page goes on trying.',
+        'The WebSocket between this page and the Jupyter server does not open, is closed at once, or stays silent. Perhaps a proxy between them lets no WebSockets through, or the server has ended. Run “%1” where JupyterLab runs; if it finds no fault, ask the administrator to let WebSockets through. The page goes on trying.',
         'spanwise doctor'
       )
     });

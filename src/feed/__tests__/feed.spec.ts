@@ -208,7 +208,7 @@ describe('Feed', () => {
       expect(feed.status).toEqual({
         kind: 'unreachable',
         sentence: expect.stringMatching(
-          /^⟦The WebSocket .* does not open, or is closed at once\. Perhaps a proxy .*, or the server has ended\. Run “spanwise doctor” .*⟧$/
+          /^⟦The WebSocket .* does not open, is closed at once, or stays silent\. Perhaps a proxy .*, or the server has ended\. Run “spanwise doctor” .*⟧$/
         )
       });
       const before = sockets.length;
@@ -229,6 +229,26 @@ describe('Feed', () => {
     expect(feed.status.kind).toBe('connecting');
     jest.advanceTimersByTime(400 + 15_000);
     expect(feed.status.kind).toBe('unreachable');
+  });
+
+  it('takes three sockets that open and say nothing for a fault, too, and listens to one that speaks', () => {
+    for (const pause of [200, 400]) {
+      last().open();
+      jest.advanceTimersByTime(15_000);
+      expect(feed.status.kind).toBe('connecting');
+      jest.advanceTimersByTime(pause * 1.5);
+    }
+    last().open();
+    jest.advanceTimersByTime(14_999);
+    expect(feed.status.kind).toBe('connecting');
+    jest.advanceTimersByTime(1);
+    expect(feed.status.kind).toBe('unreachable');
+    jest.advanceTimersByTime(800 * 1.5);
+    last().open();
+    last().answer('clusters', { clusters: [] });
+    const before = sockets.length;
+    jest.advanceTimersByTime(60_000);
+    expect([feed.status.kind, sockets.length]).toEqual(['open', before]);
   });
 
   it('reconnects without end, and calls no server unreachable that it has reached', () => {
