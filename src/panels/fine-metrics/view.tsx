@@ -63,16 +63,18 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
       <div className="sw-FineMetrics-columns">
         <ByFunction {...props} />
         <div>
-          <Block title={trans.__('By activity')}>
-            <PartList
-              label={trans.__('By activity')}
-              parts={activities}
-              whole={longest(activities.map(part => part.value))}
-              result={result}
-              isNode={props.isNode}
-              trans={trans}
-            />
-          </Block>
+          {activities.length > 0 && (
+            <Block title={trans.__('By activity')}>
+              <PartList
+                label={trans.__('By activity')}
+                parts={activities}
+                whole={longest(activities.map(part => part.value))}
+                result={result}
+                isNode={props.isNode}
+                trans={trans}
+              />
+            </Block>
+          )}
           {idle.length > 0 && (
             <Block
               title={trans.__('Idle, by cause')}
@@ -251,7 +253,7 @@ const keyOf = (row: Pick<FunctionRow, 'name' | 'isOthers'>) =>
   row.isOthers ? 'others of the list' : `function ${row.name}`;
 
 function ByFunction(props: FineMetricsViewProps): JSX.Element {
-  const { result, order, selection, trans, onShowAll } = props;
+  const { result, order, isRunning, selection, trans, onShowAll } = props;
   const list = React.useRef<HTMLUListElement>(null);
   const { isOver, enter } = usePointerOver(list);
   const shown = React.useRef<{
@@ -287,13 +289,19 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   return (
     <Block
       title={trans.__('By function')}
-      aside={trans._n(
-        '%2 of %3\u00a0function',
-        '%2 of %3\u00a0functions',
-        all,
-        result.byFunction.length,
-        formatCount(all)
-      )}
+      aside={
+        all > 0
+          ? trans._n(
+              '%2 of %3\u00a0function',
+              '%2 of %3\u00a0functions',
+              all,
+              result.byFunction.length,
+              formatCount(all)
+            )
+          : isRunning || (result.runningSeconds ?? 0) > 0
+            ? trans.__('tasks count here once they have ended')
+            : trans.__('none')
+      }
     >
       <ul
         ref={list}

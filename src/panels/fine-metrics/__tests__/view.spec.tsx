@@ -51,6 +51,29 @@ describe('Fine Performance Metrics', () => {
     expect(texts('Data moved')).toContain('send: network, 6.61 s');
   });
 
+  it('says while the first tasks run why no function is there, and leaves out a list without a row', () => {
+    const none: FineMetricsResult = {
+      ...whole,
+      byFunction: [],
+      others: null,
+      byActivity: []
+    };
+    const heads = () =>
+      view.all('.sw-block-title').map(each => plain(each.textContent));
+    view.show({ ...none, runningSeconds: 3 });
+    expect(heads()).toContainEqual(
+      'By functiontasks count here once they have ended'
+    );
+    expect(heads().join()).not.toContain('By activity');
+    view.show({ ...none, runningSeconds: 0 });
+    expect(heads()).toContainEqual('By functionnone');
+    view.show(whole);
+    expect(heads()).toContainEqual(
+      expect.stringMatching(/^By function\d+ of \d+ functions$/)
+    );
+    expect(heads()).toContain('By activity');
+  });
+
   it('writes out what is hidden in a name, and filters by the name as it is', () => {
     const name = 'load\u202egnp.exe';
     const byFunction = whole.byFunction.map((row, index) =>
