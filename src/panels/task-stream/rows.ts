@@ -321,7 +321,7 @@ export type StripBar = {
   readonly failed: number;
 };
 
-/** Bars of the whole-run strip; a bar as high as the strip is all threads busy. */
+/** Bars of the whole-run strip; a bar as high as the strip is all threads busy. Tasks that run are busy up to now. */
 export function stripBars(result: TaskStreamResult): StripBar[] {
   const { compute, transfer, disk, other, failed } = result.strip;
   const seconds = (result.to - result.from) / Math.max(1, compute.length);
@@ -331,12 +331,42 @@ export function stripBars(result: TaskStreamResult): StripBar[] {
   const capacity = seconds * Math.max(1, threads);
   const share = (value: number | undefined) =>
     capacity > 0 ? Math.min(1, (value ?? 0) / capacity) : 0;
-  return compute.map((value, index) => ({
-    compute: share(value + (other[index] ?? 0)),
-    disk: share(disk[index]),
-    transfer: share(transfer[index]),
-    failed: failed[index] ?? 0
-  }));
+  const running = runningBySlice(result, compute.length);
+  return compute.map((value, index) => {
+    const bar = {
+      compute: share(value + (other[index] ?? 0)),
+      disk: share(disk[index]),
+      transfer: share(transfer[index]),
+      failed: failed[index] ?? 0
+    };
+    // (what a running task has fetched may be told, and is in the bar)
+    const room = Math.max(0, 1 - bar.compute - bar.disk - bar.transfer);
+    bar.compute += Math.min(room, share(running[index]));
+    return bar;
+  });
+}
+
+/** In each of so many equal slices of the run: the seconds of tasks that run now, added up. */
+function runningBySlice(
+  { running, from, to, now }: TaskStreamResult,
+  slices: number
+): number[] {
+  const starts = running.map(task => task.started).sort((a, b) => a - b);
+  const end = Math.min(to, now);
+  let count = 0;
+  let sum = 0;
+  let before = 0;
+  return Array.from({ length: slices }, (_, slice) => {
+    const until = Math.min(end, from + ((to - from) * (slice + 1)) / slices);
+    while (count < starts.length && starts[count]! < until) {
+      sum += Math.max(from, starts[count]!);
+      count += 1;
+    }
+    const all = count * until - sum;
+    const seconds = Math.max(0, all - before);
+    before = Math.max(before, all);
+    return seconds;
+  });
 }
 
 export type LegendItem =

@@ -389,6 +389,49 @@ describe('the strip of the whole run', () => {
     expect(bars.reduce((sum, { failed }) => sum + failed, 0)).toBe(3);
   });
 
+  it('has bars up to now of tasks that run', () => {
+    const zeros = [0, 0, 0, 0];
+    const bars = (
+      started: readonly number[],
+      strip: Partial<TaskStreamResult['strip']> = {}
+    ) =>
+      stripBars({
+        ...nothing,
+        from: 2,
+        to: 10,
+        now: 9,
+        lanes: [0, 1].map(laneIndex => ({
+          laneIndex: laneIndex as LaneIndex,
+          worker: 0,
+          thread: laneIndex
+        })),
+        running: started.map((from, laneIndex) => ({
+          laneIndex: laneIndex as LaneIndex,
+          key: `f-${laneIndex}`,
+          function: 'f',
+          span: 0,
+          started: from
+        })),
+        strip: {
+          compute: zeros,
+          other: zeros,
+          disk: zeros,
+          transfer: zeros,
+          failed: zeros,
+          ...strip
+        }
+      }).map(({ compute }) => compute);
+    expect(bars([])).toEqual(zeros);
+    expect(bars([5])).toEqual([0, 0.25, 0.5, 0.25]);
+    // (one has run for longer than the strip shows)
+    expect(bars([5, 1])).toEqual([0.5, 0.75, 1, 0.5]);
+    expect(bars([7], { compute: [0, 4, 2, 0] })).toEqual([0, 1, 0.75, 0.25]);
+    // What is told of a running task is not counted twice.
+    expect(
+      bars([6, 6], { transfer: [0, 0, 3, 0], disk: [0, 0, 0, 4] })
+    ).toEqual([0, 0, 0.25, 0]);
+  });
+
   it('has bars of no height where there was no time, and none above all threads', () => {
     for (const bar of stripBars(nothing)) {
       expect(bar).toEqual({ compute: 0, disk: 0, transfer: 0, failed: 0 });
