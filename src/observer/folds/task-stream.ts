@@ -124,7 +124,7 @@ export function* foldTaskStream(
       functions: functions.slice(0, MOST_FUNCTIONS),
       running,
       othersRunning: moment.running.size - running.length,
-      strip: scan.strip,
+      strip: { ...scan.strip, threads: log.shape.mostThreads },
       ...shownBands,
       tasks: scan.tasks,
       executions: [...whole.values()].reduce(

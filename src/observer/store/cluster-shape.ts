@@ -87,6 +87,9 @@ export class ClusterShape {
   >();
   private _steps = 0;
   private _version = 0;
+  /** {@link mostThreads}, and the version of which it is. */
+  private _most = 0;
+  private _mostAt = -1;
 
   /** Grows when a worker, a lane or the number of a worker's threads is told. */
   get version(): number {
@@ -200,6 +203,30 @@ export class ClusterShape {
           from: t,
           threads: state === CapacityState.Gone ? 0 : threads
         }));
+  }
+
+  /** The most threads that its workers had at a time: those of a worker that was replaced count once. */
+  get mostThreads(): number {
+    if (this._mostAt !== this._version) {
+      this._mostAt = this._version;
+      const changes: { readonly t: number; readonly by: number }[] = [];
+      for (const worker of this.workers.keys()) {
+        let had = 0;
+        for (const { from, threads } of this.threadSteps(worker)) {
+          changes.push({ t: from, by: threads - had });
+          had = threads;
+        }
+      }
+      // (of what happens at once, those that go are first)
+      changes.sort((a, b) => a.t - b.t || a.by - b.by);
+      this._most = 0;
+      let threads = 0;
+      for (const { by } of changes) {
+        threads += by;
+        this._most = Math.max(this._most, threads);
+      }
+    }
+    return this._most;
   }
 
   stateOf(worker: number): WordOf<typeof CapacityState> {

@@ -321,13 +321,18 @@ export type StripBar = {
   readonly failed: number;
 };
 
-/** Bars of the whole-run strip; a bar as high as the strip is all threads busy. Tasks that run are busy up to now. */
+/**
+ * Bars of the whole-run strip; a bar as high as the strip is as many threads busy as there ever were at a time: workers that were replaced
+ * have lanes, too. Tasks that run are busy up to now.
+ */
 export function stripBars(result: TaskStreamResult): StripBar[] {
   const { compute, transfer, disk, other, failed } = result.strip;
   const seconds = (result.to - result.from) / Math.max(1, compute.length);
-  const threads = result.lanes.filter(
+  const lanes = result.lanes.filter(
     ({ beside }) => beside === undefined
   ).length;
+  // (a thread that has run nothing has no lane)
+  const threads = Math.min(lanes, result.strip.threads || lanes);
   const capacity = seconds * Math.max(1, threads);
   const share = (value: number | undefined) =>
     capacity > 0 ? Math.min(1, (value ?? 0) / capacity) : 0;

@@ -389,6 +389,50 @@ describe('the strip of the whole run', () => {
     expect(bars.reduce((sum, { failed }) => sum + failed, 0)).toBe(3);
   });
 
+  it('has bars of full height where all threads were busy that there were, though their workers were replaced', () => {
+    const log = drawRuns(`
+      0/0 aaaa....
+      0/1 aaaa....
+      1/0 ....bbbb
+      1/1 ....bbbb
+    `);
+    const heights = () => {
+      const bars = stripBars(streamOf(log)).map(({ compute }) => compute);
+      return [bars[60], bars[180]];
+    };
+    const rows = (joined: number, left: number) =>
+      take(
+        log,
+        'workers',
+        [0, 1].map(worker => ({
+          worker,
+          threads: 2,
+          name: `${worker}`,
+          memoryLimit: 0,
+          joined: worker === 0 ? 0 : joined,
+          left: worker === 0 ? left : NaN
+        }))
+      );
+    // The second joins as the first leaves, and just before.
+    rows(4, 4);
+    expect(heights()).toEqual([1, 1].map(one => expect.closeTo(one, 9)));
+    rows(3, 4);
+    expect(heights()).toEqual([0.5, 0.5].map(one => expect.closeTo(one, 9)));
+    // Of an observer of before.
+    const { threads, ...strip } = streamOf(log).strip;
+    expect(threads).toBe(4);
+    expect(stripBars({ ...streamOf(log), strip })[60]!.compute).toBeCloseTo(
+      0.5,
+      9
+    );
+    // More than have ever run a task: the others have no lane.
+    rows(3, NaN);
+    take(log, 'workers', [
+      { worker: 2, threads: 9, name: '2', memoryLimit: 0, joined: 0, left: NaN }
+    ]);
+    expect(heights()).toEqual([0.5, 0.5].map(one => expect.closeTo(one, 9)));
+  });
+
   it('has bars up to now of tasks that run', () => {
     const zeros = [0, 0, 0, 0];
     const bars = (
