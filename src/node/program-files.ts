@@ -34,7 +34,7 @@ export function programFile(name: ProgramName): string {
     }
     if (dirname(folder) === folder) {
       throw new Error(
-        `${name}, a part of the package spanwise, is missing beside or above ${here}. Reinstall the package (in a checkout: node scripts/bundle-node-programs.mjs).`
+        `${name}, a part of the package spanwise, is missing beside or above ${here}. If a bundler made this program, leave spanwise out of the bundle (external); else reinstall the package (in a checkout: node scripts/bundle-node-programs.mjs).`
       );
     }
   }

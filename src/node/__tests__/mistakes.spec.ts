@@ -8,6 +8,7 @@ import {
   addCallbacks,
   Callback,
   CacheProfiler,
+  createRecorder,
   data,
   delayed,
   getAsync,
@@ -203,6 +204,33 @@ describe('mistakes', () => {
     expect(() => observe('daily' as never)).toThrow('{ name: … }, not daily');
     expect(() => observe({ nam: 'daily' } as never)).toThrow(
       "observe has no option 'nam'; it has name, connection."
+    );
+  });
+
+  it.each([[{}], [null], ['stdout']])(
+    'ProgressBar refuses %p, to which nothing can be written, before a run',
+    out => {
+      expect(() => new ProgressBar({ out: out as never })).toThrow(
+        'ProgressBar: out is a stream, such as process.stderr: an object with a function write.'
+      );
+    }
+  );
+
+  it('createRecorder refuses what is no sink, and says what one is', () => {
+    const what =
+      'createRecorder writes to `into`, an object with the functions open, write, flush and end, such as observerSink()';
+    for (const options of [{}, { into: null }, { into: {} }]) {
+      expect(() => createRecorder(options as never)).toThrow(what);
+    }
+    const half = { open() {}, write() {}, end: () => Promise.resolve() };
+    expect(() => createRecorder({ into: half as never })).toThrow(
+      `${what}; flush is none.`
+    );
+    expect(() => createRecorder(undefined as never)).toThrow(
+      'createRecorder takes its options as an object, { into: … }, not undefined.'
+    );
+    expect(() => createRecorder({ sink: half } as never)).toThrow(
+      "createRecorder has no option 'sink'; it has into, name."
     );
   });
 

@@ -86,7 +86,7 @@ export class ProgressBar extends Callback {
   private readonly _runs = new Map<RunGraph, Run>();
   private _lastDuration = 0;
 
-  /** @throws TypeError for an unknown option, RangeError for negative seconds or a width that is no number of letters. */
+  /** @throws TypeError for an unknown option or what is no stream, RangeError for negative seconds or a width that is no number of letters. */
   constructor(options: ProgressBarOptions = {}) {
     super();
     checkOptionNames('ProgressBar', options, OPTION_NAMES);
@@ -103,6 +103,11 @@ export class ProgressBar extends Callback {
     }
     if (!Number.isInteger(width) || width < 0) {
       throw new RangeError('ProgressBar: width is a number of letters.');
+    }
+    if (typeof (out as ProgressStream | null)?.write !== 'function') {
+      throw new TypeError(
+        'ProgressBar: out is a stream, such as process.stderr: an object with a function write.'
+      );
     }
     this._minimum = minimum;
     this._width = width;

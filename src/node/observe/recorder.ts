@@ -1,6 +1,7 @@
 import { RunStatus } from '../../records/enumerations';
 import type { LocalRun } from '../../sources/local-log';
 import type { Key } from '../graph/key';
+import { checkOptionNames } from '../option-names';
 import { HOME } from './home';
 import { KeyCutter } from './key-parts';
 import { LiveLog } from './live-log';
@@ -140,7 +141,10 @@ export class Recorder implements AsyncDisposable {
   private _maybeFree = 0;
 
   /** @internal */
-  constructor({ into, name = scriptName() }: RecorderOptions) {
+  constructor(options: RecorderOptions) {
+    checkOptionNames('createRecorder', options, { into: true, name: true });
+    const { into, name = scriptName() } = options;
+    checkSink(into);
     this._live = new LiveLog(name, into, { waits: false });
   }
 
@@ -283,7 +287,20 @@ export class Recorder implements AsyncDisposable {
  * });
  * console.log(bytes.byteLength); // → 5
  * ```
+ *
+ * @throws TypeError for an unknown option, or if `into` is no sink.
  */
 export function createRecorder(options: RecorderOptions): Recorder {
   return new Recorder(options);
+}
+
+/** Programs without types: the log would end where it begins, with a sentence about this package's own names. */
+function checkSink(sink: LogSink | null | undefined): void {
+  for (const name of ['open', 'write', 'flush', 'end'] as const) {
+    if (typeof sink?.[name] !== 'function') {
+      throw new TypeError(
+        `createRecorder writes to \`into\`, an object with the functions open, write, flush and end, such as observerSink(); ${name} is none.`
+      );
+    }
+  }
 }

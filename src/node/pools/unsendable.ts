@@ -1,5 +1,6 @@
 /** Finds what in a value cannot be sent, so that the error can say more than "could not be cloned". */
 
+import { types } from 'node:util';
 import type { Loss } from './sent-values';
 
 /** How deep and how many values are looked at before the answer is only that something in there cannot be sent. */
@@ -66,7 +67,12 @@ export function describeUnsendable(
     } catch (error) {
       return `${path}${name} throws when it is read (${error instanceof Error ? error.message : typeof error})`;
     }
-    return canSend(at) ? null : `${path} is ${classOf(at)}`;
+    if (canSend(at)) {
+      return null;
+    }
+    return isContainer(at)
+      ? `${path} holds a value of a kind that has no copy, or is nested too deep`
+      : `${path} is ${classOf(at)}`;
   };
   return (
     search(value, root, 0) ?? `${root} holds a value of a kind that has no copy`
@@ -123,6 +129,13 @@ function kindOf(value: unknown): string | null {
   if (typeof value === 'symbol') {
     return `a symbol (${String(value.description)})`;
   }
+  // Before anything is asked of it, for which it may have an answer of its own.
+  if (types.isProxy(value)) {
+    return 'a proxy';
+  }
+  if (types.isGeneratorObject(value)) {
+    return 'a generator';
+  }
   if (value instanceof Promise) {
     return 'a promise';
   }
@@ -156,6 +169,18 @@ function* partsOf(value: object): Iterable<Part> {
       read: () => (value as Record<string, unknown>)[name]
     };
   }
+}
+
+/** Whether it can be sent if all that is in it can: its class says nothing. */
+function isContainer(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (
+    Array.isArray(value) ||
+    value instanceof Map ||
+    value instanceof Set ||
+    prototype === Object.prototype ||
+    prototype === null
+  );
 }
 
 function classOf(value: object): string {

@@ -23,9 +23,22 @@ describe('what in a value cannot be sent', () => {
     ],
     [new Set([Promise.resolve()]), 'result.values() is a promise'],
     [{ rows: [new Row()] }, 'result.rows[0].onClick is a function (onClick)'],
-    [{ cache: new WeakMap() }, 'result.cache is of class WeakMap']
+    [{ cache: new WeakMap() }, 'result.cache is of class WeakMap'],
+    [{ row: new Proxy({ a: 1 }, {}) }, 'result.row is a proxy'],
+    [(function* () {})(), 'result is a generator'],
+    [[(async function* () {})()], 'result[0] is a generator']
   ])('%p', (value, what) => {
     expect(describeUnsendable(value, 'result', canSend)).toBe(what);
+  });
+
+  it('is no list or plain object for what is deep in it, or because it is too deep itself', () => {
+    let deep: unknown = [() => 1];
+    for (let depth = 0; depth < 20; depth++) {
+      deep = depth % 2 === 0 ? [deep] : { of: deep };
+    }
+    expect(describeUnsendable({ deep }, 'result', canSend)).toMatch(
+      /^result\.deep(\.of\[0\])+(\.of)? holds a value of a kind that has no copy, or is nested too deep$/
+    );
   });
 
   it('is found in a value that contains itself', () => {

@@ -340,7 +340,7 @@ describe('visualize', () => {
        try { programFile('sampler.mjs'); } catch (error) { console.log(error.message); }`
     ]).toString();
     expect(output).toMatch(
-      /^sampler\.mjs, a part of the package spanwise, is missing/
+      /^sampler\.mjs, a part of the package spanwise, is missing beside or above .*\. If a bundler made this program, leave spanwise out of the bundle \(external\); else reinstall the package/
     );
   });
 });
