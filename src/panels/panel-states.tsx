@@ -8,7 +8,12 @@ import * as React from 'react';
 import { createElement } from '../charts/shown-element';
 import type { ClusterRef, ClusterTarget } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
-import { type Condition, conditionsOf, termWords } from '../feed/selection';
+import {
+  type Condition,
+  conditionsOf,
+  fileName,
+  termWords
+} from '../feed/selection';
 import { conditionText, termText } from './chip-row';
 import type { ClusterInfo, ViewResult } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
@@ -431,6 +436,39 @@ function named(
   return more > 0 ? [...lines, trans.__('… and %1 more.', more)] : lines;
 }
 
+/** Of what the next run is followed; a notebook by the last part of its path. */
+function nextRunWords(
+  { notebook, name }: ClusterTarget,
+  trans: TranslationBundle
+): { readonly label: string; readonly hint: string } {
+  const file = fileName(notebook ?? '');
+  if (name === undefined) {
+    return {
+      label: trans.__('Follow the next run of %1', file),
+      hint: trans.__(
+        'Shows the next cluster of %1 here. Others are chosen in the sidebar, under Cluster.',
+        notebook ?? ''
+      )
+    };
+  }
+  return notebook === undefined
+    ? {
+        label: trans.__('Follow the next run of %1', name),
+        hint: trans.__(
+          'Shows the next cluster that is called %1 here. Others are chosen in the sidebar, under Cluster.',
+          name
+        )
+      }
+    : {
+        label: trans.__('Follow the next run of %1, %2', file, name),
+        hint: trans.__(
+          'Shows the next cluster of %1 that is called %2 here. Others are chosen in the sidebar, under Cluster.',
+          notebook,
+          name
+        )
+      };
+}
+
 /** Remarks above the figures: the link is down, workers are paused, the cluster ended, old tasks are only totals. */
 export function strips(
   options: {
@@ -533,16 +571,8 @@ export function strips(
               formatClock(cluster.endedAt, now / 1000)
             )),
       button: {
-        label: trans.__('Follow the next run'),
+        ...nextRunWords(options.target, trans),
         short: trans.__('Next run'),
-        hint:
-          options.target.name === undefined
-            ? trans.__(
-                'Shows the next cluster of this notebook here. Others are chosen in the sidebar, under Cluster.'
-              )
-            : trans.__(
-                'Shows the next cluster of this name here. Others are chosen in the sidebar, under Cluster.'
-              ),
         pressed: options.follows,
         onClick: () => actions.setFollows(!options.follows)
       }

@@ -645,16 +645,18 @@ describe('SpanwisePanel', () => {
     expect(panel.node.querySelector('[aria-expanded]')).toBeNull();
     // The short label of a narrow panel is a part of the button's name.
     const follow = get(panel, 'button[data-short]');
-    expect(follow.getAttribute('aria-label')).toBe('Follow the next run');
+    expect(follow.getAttribute('aria-label')).toBe(
+      'Follow the next run of first-look'
+    );
     expect(follow.getAttribute('aria-label')!.toLowerCase()).toContain(
       follow.dataset['short']!.toLowerCase()
     );
   });
 
   it('keeps the history of an ended cluster and goes on to the next', async () => {
-    const made = setUp({ target: { notebook: 'a.ipynb' } });
+    const made = setUp({ target: { notebook: 'north/a.ipynb' } });
     panel = made.panel;
-    const first = clusterInfo({ notebook: { path: 'a.ipynb' } });
+    const first = clusterInfo({ notebook: { path: 'north/a.ipynb' } });
     made.feed.setClusters(first);
     made.feed.running[0]?.answer(ANSWER);
     const why = 'Ended at 09:22:10: the client was closed.';
@@ -666,9 +668,9 @@ describe('SpanwisePanel', () => {
     expect(text).toContain(why);
     expect(text).toContain('3 tasks');
     const follow = get(panel, 'button[aria-pressed][title*=next]');
-    expect(follow.textContent).toBe('Follow the next run');
+    expect(follow.textContent).toBe('Follow the next run of a.ipynb');
     expect(follow.title).toBe(
-      'Shows the next cluster of this notebook here. Others are chosen in the sidebar, under Cluster.'
+      'Shows the next cluster of north/a.ipynb here. Others are chosen in the sidebar, under Cluster.'
     );
 
     const next = { ...first, cluster: 'c2', startedAt: 2000 };
@@ -678,14 +680,29 @@ describe('SpanwisePanel', () => {
     expect(await drawn(panel)).not.toContain('3 tasks');
   });
 
-  it('says what it goes on to where there is no notebook', async () => {
-    const made = setUp({ target: { name: 'first-look' } });
+  it.each([
+    [
+      { name: 'first-look' },
+      'Follow the next run of first-look',
+      'Shows the next cluster that is called first-look here.'
+    ],
+    [
+      { name: 'first-look', notebook: 'north/a.ipynb' },
+      'Follow the next run of a.ipynb, first-look',
+      'Shows the next cluster of north/a.ipynb that is called first-look here.'
+    ]
+  ])('says what it goes on to where it goes by a name', async (...of) => {
+    const [target, label, hint] = of;
+    const made = setUp({ target });
     panel = made.panel;
-    made.feed.setClusters(clusterInfo({ state: 'ended' }));
+    const notebook = { path: 'north/a.ipynb' };
+    made.feed.setClusters(clusterInfo({ state: 'ended', notebook }));
     made.feed.running[0]?.answer(ANSWER);
     await drawn(panel);
-    expect(get(panel, 'button[aria-pressed][title*=next]').title).toBe(
-      'Shows the next cluster of this name here. Others are chosen in the sidebar, under Cluster.'
+    const follow = get(panel, 'button[aria-pressed][title*=next]');
+    expect(follow.textContent).toBe(label);
+    expect(follow.title).toBe(
+      `${hint} Others are chosen in the sidebar, under Cluster.`
     );
   });
 
