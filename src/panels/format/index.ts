@@ -18,4 +18,4 @@ export {
 export { processesText } from './processes-text';
 export { formatPercent, formatShare, shareOf } from './share';
 export { cellOf, type TableCell, type TableData } from './table';
-export { byteTicks, countTicks, timeTicks } from './time-ticks';
+export { byteTicks, countTicks, labelledTicks, timeTicks } from './time-ticks';

@@ -12,11 +12,13 @@ const CLOCK_STEPS = [
   10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400
 ];
 
+const MIN_APART = 72;
+
 export function timeTicks(
   from: number,
   to: number,
   pixels: number,
-  minApart = 72
+  minApart = MIN_APART
 ): TimeTicks {
   if (!(to > from) || !(pixels > 0)) {
     return { step: 1, ticks: [] };
@@ -30,6 +32,51 @@ export function timeTicks(
     ticks.push(Number((index * step).toPrecision(12)));
   }
   return { step, ticks };
+}
+
+/** In pixels: between two labels. */
+const GAP = 8;
+
+/**
+ * Ticks of an axis whose labels have room: late in a long run, or in a small part of it, labels are longer than ticks are apart.
+ *
+ * @param format - what a label says, by the distance of the ticks.
+ * @param widthOf - of a label, in pixels.
+ * @returns of each tick the label, and the place of its middle. A label that would reach over a border is moved
+ * inwards, and left out where it then touches the next one.
+ */
+export function labelledTicks(
+  from: number,
+  to: number,
+  pixels: number,
+  format: (seconds: number, step: number) => string,
+  widthOf: (text: string) => number
+): { readonly text: string; readonly x: number }[] {
+  const labelsOf = ({ step, ticks }: TimeTicks) =>
+    ticks.map(at => {
+      const text = format(at, step);
+      return { at, text, width: widthOf(text) };
+    });
+  const close = labelsOf(timeTicks(from, to, pixels));
+  const widest = Math.max(0, ...close.map(({ width }) => width)) + GAP;
+  const labels =
+    widest > MIN_APART ? labelsOf(timeTicks(from, to, pixels, widest)) : close;
+  const placed = labels.map(({ at, text, width }) => {
+    const middle = ((at - from) / (to - from)) * pixels;
+    const x = Math.min(Math.max(width / 2, middle), pixels - width / 2);
+    return { text, x, width, isMoved: x !== middle };
+  });
+  return placed
+    .filter(
+      ({ x, width, isMoved }, i) =>
+        !isMoved ||
+        [placed[i - 1], placed[i + 1]].every(
+          other =>
+            other === undefined ||
+            Math.abs(other.x - x) >= (other.width + width) / 2 + GAP
+        )
+    )
+    .map(({ text, x }) => ({ text, x }));
 }
 
 function stepAtLeast(seconds: number): number {

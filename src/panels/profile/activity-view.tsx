@@ -9,7 +9,7 @@ import {
   formatInstant,
   formatTick,
   formatTimeRange,
-  timeTicks
+  labelledTicks
 } from '../format';
 import type { ITheme } from '../panel-context';
 import { useSize } from '../use-size';
@@ -76,14 +76,16 @@ export function ActivityView(props: {
       context.fillStyle = palette.secondaryText;
       context.font = `11px ${palette.uiFont}`;
       context.textBaseline = 'middle';
-      const { step, ticks } = timeTicks(whole.from, whole.to, width);
-      for (const tick of ticks) {
-        const text = formatTick(tick, step);
-        const x = (tick - whole.from) * scale;
-        const left = Math.max(0, x - context.measureText(text).width / 2);
-        if (left + context.measureText(text).width <= width) {
-          context.fillText(text, left, CHART_HEIGHT + AXIS_HEIGHT / 2 + 1);
-        }
+      context.textAlign = 'center';
+      const labels = labelledTicks(
+        whole.from,
+        whole.to,
+        width,
+        formatTick,
+        text => context.measureText(text).width
+      );
+      for (const { text, x } of labels) {
+        context.fillText(text, x, CHART_HEIGHT + AXIS_HEIGHT / 2 + 1);
       }
     };
     draw();

@@ -19,6 +19,7 @@ import {
   formatTick,
   formatTimeRange,
   shareOf,
+  labelledTicks,
   timeTicks
 } from '..';
 
@@ -269,5 +270,53 @@ describe('points in time', () => {
     );
     expect(byteTicks(1)).toEqual([0, 1]);
     expect(byteTicks(3)).toEqual([0, 1, 2, 3]);
+  });
+});
+
+describe('labels of a time axis', () => {
+  /** Letters are 7 px wide. */
+  const widthOf = (text: string) => 7 * text.length;
+  const labels = (from: number, to: number, pixels: number) =>
+    labelledTicks(from, to, pixels, formatTick, widthOf);
+
+  it('stand at their ticks where they have room', () => {
+    expect(labels(0, 10, 600).map(({ text, x }) => [plain(text), x])).toEqual([
+      ['0 s', 10.5],
+      ['2 s', 120],
+      ['4 s', 240],
+      ['6 s', 360],
+      ['8 s', 480],
+      ['10 s', 586]
+    ]);
+  });
+
+  it('stand further apart in a small part of a long run', () => {
+    // They are 105 px wide; that of 21.300 s, moved inwards, would touch the next one.
+    const shown = labels(1281.3, 1281.304, 600);
+    expect(shown.map(({ text }) => plain(text))).toEqual([
+      '21 min 21.301 s',
+      '21 min 21.302 s',
+      '21 min 21.303 s'
+    ]);
+  });
+
+  it('never touch each other or leave the axis, and are in order', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1e5, noNaN: true }),
+        fc.double({ min: -5, max: 5, noNaN: true }),
+        fc.integer({ min: 120, max: 2000 }),
+        (from, exponent, pixels) => {
+          const shown = labels(from, from + 10 ** exponent, pixels);
+          let free = 0;
+          for (const { text, x } of shown) {
+            const half = widthOf(text) / 2;
+            expect(x - half).toBeGreaterThanOrEqual(free - 1e-6);
+            expect(x + half).toBeLessThanOrEqual(pixels + 1e-6);
+            free = x + half + 8;
+          }
+        }
+      )
+    );
   });
 });
