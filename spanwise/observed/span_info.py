@@ -66,7 +66,7 @@ class SpanInfo:
     client
         Whose it is: the path of the notebook, or the program's name; empty: unknown.
     tasks, running, failed
-        Runs of tasks: finished, running now, failed.
+        Runs of tasks: finished, running now, failed. A task that was tried again has several.
     executions
         How often functions ran: tasks that are not divided, and the parts of fused ones,
         which may be tasks of other spans.

@@ -519,7 +519,7 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
   };
 }
 
-/** How much ran: "40 tasks", or "12 executions" if all of them were parts of other spans' fused tasks. */
+/** How much ran: "40 task runs", each try of a task by itself, or "12 executions" if all of them were parts of other spans' fused tasks. */
 export function workText(
   { tasks, executions }: Pick<SpanNode, 'tasks' | 'executions'>,
   trans: TranslationBundle
@@ -531,7 +531,12 @@ export function workText(
         executions,
         formatCount(executions)
       )
-    : trans._n('%2\u00a0task', '%2\u00a0tasks', tasks, formatCount(tasks));
+    : trans._n(
+        '%2\u00a0task run',
+        '%2\u00a0task runs',
+        tasks,
+        formatCount(tasks)
+      );
 }
 
 /**

@@ -244,14 +244,14 @@ function FailedMark(props: {
   const title =
     where === 'own'
       ? trans._n(
-          '%2\u00a0task failed',
-          '%2\u00a0tasks failed',
+          '%2\u00a0task run failed',
+          '%2\u00a0task runs failed',
           failed,
           formatCount(failed)
         )
       : trans._n(
-          '%2\u00a0task failed inside',
-          '%2\u00a0tasks failed inside',
+          '%2\u00a0task run failed inside',
+          '%2\u00a0task runs failed inside',
           failed,
           formatCount(failed)
         );

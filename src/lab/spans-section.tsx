@@ -172,15 +172,15 @@ function noSpansSentence(running: number, trans: TranslationBundle): string {
       );
 }
 
-/** "40 tasks · 12.3 s of thread time · 8 running": tasks count when they end, their time from when they start. */
+/** "40 task runs · 12.3 s of thread time · 8 running": they count when they end, their time from when they start. */
 function totalsText(
   result: SpansResult,
   running: number,
   trans: TranslationBundle
 ): string {
   const ended = trans._n(
-    '%2\u00a0task · %3 of thread time',
-    '%2\u00a0tasks · %3 of thread time',
+    '%2\u00a0task run · %3 of thread time',
+    '%2\u00a0task runs · %3 of thread time',
     result.totalTasks,
     formatCount(result.totalTasks),
     formatDuration(totalSeconds(result))

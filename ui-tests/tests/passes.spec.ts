@@ -60,7 +60,12 @@ test('a cell that was edited and run again is compared with the time before', as
         has: lab.page.getByRole('rowheader', { name, exact: true })
       })
       .getByRole('cell');
-  await expect(cells(figures, 'Tasks')).toHaveText(['40', '40', 'same', '']);
+  await expect(cells(figures, 'Task runs')).toHaveText([
+    '40',
+    '40',
+    'same',
+    ''
+  ]);
   const names = region.getByRole('table', {
     name: 'Thread time, by Function'
   });
@@ -69,7 +74,7 @@ test('a cell that was edited and run again is compared with the time before', as
   expect(await seconds(0)).toBeGreaterThanOrEqual(2);
   await region.getByRole('radio', { name: 'Span' }).click();
   await region.getByRole('combobox', { name: 'Figure' }).selectOption('tasks');
-  const spans = region.getByRole('table', { name: 'Tasks, by Span' });
+  const spans = region.getByRole('table', { name: 'Task runs, by Span' });
   for (const span of ['pruning', 'weighing']) {
     for (const side of [0, 1]) {
       await expect(cells(spans, span).nth(side)).toHaveText('20');

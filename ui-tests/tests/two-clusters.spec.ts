@@ -119,7 +119,7 @@ test('panels of two clusters are pinned, titled and compared', async ({
     const figures = compare.region.getByRole('table', { name: 'Figures' });
     const cells = (figure: string) =>
       figures.getByRole('row').filter({ hasText: figure }).getByRole('cell');
-    await expect(cells('Tasks')).toHaveText(['81', '81', 'same', '']);
+    await expect(cells('Task runs')).toHaveText(['81', '81', 'same', '']);
     await expect(cells('Executions').nth(0)).toHaveText('81');
     // Of both: Dask's workers add up what their tasks used.
     await expect(cells('CPU').nth(0)).toHaveText(/\d/u);
@@ -139,7 +139,9 @@ test('panels of two clusters are pinned, titled and compared', async ({
     await compare.region
       .getByRole('combobox', { name: 'Figure' })
       .selectOption('tasks');
-    const spans = compare.region.getByRole('table', { name: 'Tasks, by Span' });
+    const spans = compare.region.getByRole('table', {
+      name: 'Task runs, by Span'
+    });
     for (const span of ['simulation', 'measuring']) {
       await expect(row(spans, span).getByRole('cell')).toHaveText([
         '40',

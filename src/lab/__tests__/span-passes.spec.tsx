@@ -197,7 +197,7 @@ describe('passes in the span tree', () => {
       '3\u00a0passes'
     );
     expect(shown.item(name).getAttribute('aria-description')).toContain(
-      '3.00\u00a0s of thread time, 33\u00a0% · 1\u00a0task · took 2.00\u00a0s'
+      '3.00\u00a0s of thread time, 33\u00a0% · 1\u00a0task run · took 2.00\u00a0s'
     );
     shown.click(name);
     const term = {
@@ -343,7 +343,7 @@ describe('passes in the span tree', () => {
       '2.00\u00a0s',
       'one took 2.00\u00a0s'
     ]);
-    expect(shown([null, null, null])).toEqual(['', '3\u00a0tasks']);
+    expect(shown([null, null, null])).toEqual(['', '3\u00a0task runs']);
   });
 
   it('of a span are called by their place and their time', () => {

@@ -55,9 +55,9 @@ describe('a row of which tasks failed', () => {
   it('has the mark of failed boxes, and says how many', () => {
     expect(marks(flow)).toEqual([
       'flow',
-      'load: ✕ 1 task failed',
+      'load: ✕ 1 task run failed',
       'fit',
-      'train: ✕ 2 tasks failed'
+      'train: ✕ 2 task runs failed'
     ]);
   });
 
@@ -65,10 +65,12 @@ describe('a row of which tasks failed', () => {
     const key = (...path: string[]) => JSON.stringify(path);
     expect(marks(flow, [key('flow', 'fit')])).toEqual([
       'flow',
-      'load: ✕ 1 task failed',
-      'fit: 2 tasks failed inside'
+      'load: ✕ 1 task run failed',
+      'fit: 2 task runs failed inside'
     ]);
-    expect(marks(flow, [key('flow')])).toEqual(['flow: 3 tasks failed inside']);
+    expect(marks(flow, [key('flow')])).toEqual([
+      'flow: 3 task runs failed inside'
+    ]);
   });
 
   it('has the first one whatever is shown if tasks of its own failed', () => {
@@ -79,7 +81,7 @@ describe('a row of which tasks failed', () => {
       `,
       [2, 1]
     );
-    const both = ['flow: ✕ 2 tasks failed', 'load: ✕ 1 task failed'];
+    const both = ['flow: ✕ 2 task runs failed', 'load: ✕ 1 task run failed'];
     expect(marks(own)).toEqual(both);
     expect(marks(own, [JSON.stringify(['flow'])])).toEqual(both.slice(0, 1));
   });
@@ -92,19 +94,19 @@ describe('a row of which tasks failed', () => {
     `;
     const key = JSON.stringify(['fit']);
     const newest = drawn(loop, [0, 0, 4]);
-    expect(marks(newest)).toEqual(['fit: ✕ 4 tasks failed']);
+    expect(marks(newest)).toEqual(['fit: ✕ 4 task runs failed']);
     expect(marks(newest, [key])).toEqual([
-      'fit: ✕ 4 tasks failed',
-      '3 of 3: ✕ 4 tasks failed',
+      'fit: ✕ 4 task runs failed',
+      '3 of 3: ✕ 4 task runs failed',
       '2 of 3',
       '1 of 3'
     ]);
     const mended = drawn(loop, [0, 4, 0]);
-    expect(marks(mended)).toEqual(['fit: 4 tasks failed inside']);
+    expect(marks(mended)).toEqual(['fit: 4 task runs failed inside']);
     expect(marks(mended, [key])).toEqual([
       'fit',
       '3 of 3',
-      '2 of 3: ✕ 4 tasks failed',
+      '2 of 3: ✕ 4 task runs failed',
       '1 of 3'
     ]);
   });
@@ -121,13 +123,13 @@ describe('a row of which tasks failed', () => {
     );
     const passes = `${JSON.stringify(['flow'])} passes`;
     expect(marks(twice).slice(0, 2)).toEqual([
-      'flow: ✕ 2 tasks failed',
-      '2 passes: 2 tasks failed inside'
+      'flow: ✕ 2 task runs failed',
+      '2 passes: 2 task runs failed inside'
     ]);
     expect(marks(twice, [passes]).slice(1, 4)).toEqual([
       '2 passes',
-      '2 of 2: ✕ 1 task failed',
-      '1 of 2: ✕ 1 task failed'
+      '2 of 2: ✕ 1 task run failed',
+      '1 of 2: ✕ 1 task run failed'
     ]);
   });
 });

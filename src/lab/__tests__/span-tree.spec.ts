@@ -259,8 +259,10 @@ describe('the span tree', () => {
     const text = (...path: string[]) =>
       workText(find(tree, ...path), trans).replace('\u00a0', ' ');
     expect(text('flow', 'load', 'read')).toBe('12 executions');
-    expect(text('flow', 'load')).toBe('1 task');
-    expect(workText({ tasks: 0, executions: 0 }, trans)).toMatch(/^0.tasks$/);
+    expect(text('flow', 'load')).toBe('1 task run');
+    expect(workText({ tasks: 0, executions: 0 }, trans)).toMatch(
+      /^0.task runs$/
+    );
   });
 
   it('shows a span that was opened again once, with the sum of its figures', () => {

@@ -134,12 +134,12 @@ describe('below the tree', () => {
       textOf({ ...spans, ...of }, running).replaceAll('\u00a0', ' ');
     const first = { totalTasks: 0, totalThreadSeconds: 0 };
     expect(said(8, first)).toMatch(/8 running$/);
-    expect(said(8, first)).not.toContain('0 tasks');
-    expect(said(0, first)).toContain('0 tasks · 0 s of thread time');
+    expect(said(8, first)).not.toContain('0 task runs');
+    expect(said(0, first)).toContain('0 task runs · 0 s of thread time');
     const some = { totalTasks: 1, totalThreadSeconds: 2 };
     expect(said(8, { ...some, runningSeconds: 17 })).toContain('19.0 s');
     expect(said(8, some)).toContain(
-      '1 task · 2.00 s of thread time · 8 running'
+      '1 task run · 2.00 s of thread time · 8 running'
     );
     expect(said(0, some)).not.toContain('running');
     expect(said(8, { rows: [] })).toContain('8 running. Write “with span(');
@@ -149,7 +149,9 @@ describe('below the tree', () => {
   it('is said that figures are of the whole run while a part of it is chosen', () => {
     const said = (time: TimeRange) =>
       textOf({ ...spans, totalTasks: 1 }, 0, {}, time);
-    expect(said({ from: 1, to: 2 })).toMatch(/Of the whole run: 1\u00a0task/);
+    expect(said({ from: 1, to: 2 })).toMatch(
+      /Of the whole run: 1\u00a0task run/
+    );
     expect(said('all')).not.toContain('whole run');
   });
 

@@ -146,7 +146,7 @@ const READINGS: readonly Reading[] = [
     id: 'tasks',
     unit: 'count',
     of: side => tasksOf(side),
-    label: trans => trans.__('Tasks'),
+    label: trans => trans.__('Task runs'),
     title: trans => trans.__('That ended; a fused task is one.')
   },
   {
@@ -1079,7 +1079,7 @@ export function figureWord(figure: Figure, by: By, trans: Trans): string {
     case 'thread':
       return trans.__('Thread time');
     case 'tasks':
-      return by === 'function' ? trans.__('Executions') : trans.__('Tasks');
+      return by === 'function' ? trans.__('Executions') : trans.__('Task runs');
     case 'cpu':
       return trans.__('CPU');
     case 'transfer':

@@ -129,7 +129,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   protected override liveLine(result: TaskStreamResult): string {
     const failed = result.kinds.failed;
     return this.trans.__(
-      '%1 tasks, %2 running, %3 failed',
+      '%1 task runs, %2 running, %3 failed',
       result.tasks,
       result.running.length,
       failed

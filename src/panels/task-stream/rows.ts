@@ -122,8 +122,13 @@ export function threadsText(count: number, trans: Trans): string {
   );
 }
 
-function tasksText(count: number, trans: Trans): string {
-  return trans._n('%2\u00a0task', '%2\u00a0tasks', count, formatCount(count));
+function taskRunsText(count: number, trans: Trans): string {
+  return trans._n(
+    '%2\u00a0task run',
+    '%2\u00a0task runs',
+    count,
+    formatCount(count)
+  );
 }
 
 function executionsText(count: number, trans: Trans): string {
@@ -510,8 +515,8 @@ export function endedItems(
         ];
   return [
     // One colour: neither gave a result. The card says which of the two a box is.
-    ...item('failed', 'failed', failed, tasksText(failed, trans)),
-    ...item('failed', 'lost', lost, tasksText(lost, trans)),
+    ...item('failed', 'failed', failed, taskRunsText(failed, trans)),
+    ...item('failed', 'lost', lost, taskRunsText(lost, trans)),
     ...item(
       'cancelled',
       'cancelled',
@@ -857,7 +862,7 @@ function aggregateText(box: HoveredBox, trans: Trans): string {
     default:
       return box.isExecution === true
         ? trans._n('%2 execution', '%2 executions', n, count)
-        : trans._n('%2 task', '%2 tasks', n, count);
+        : trans._n('%2 task run', '%2 task runs', n, count);
   }
 }
 
@@ -1011,8 +1016,8 @@ export function summaryText(
   const { tasks, executions, workers, lanes, running, kinds } = result;
   const sentences = [
     trans._n(
-      '%2\u00a0task in %3.',
-      '%2\u00a0tasks in %3.',
+      '%2\u00a0task run in %3.',
+      '%2\u00a0task runs in %3.',
       tasks,
       formatCount(tasks),
       formatDuration(result.to - result.from)

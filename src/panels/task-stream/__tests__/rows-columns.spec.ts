@@ -539,8 +539,8 @@ describe('the legend', () => {
     ['disk', 'disk', '', '2 parts'],
     ['import', 'importing modules', '', '3 parts'],
     ['serialize', '(de)serialise', '', '4 parts'],
-    ['failed', 'failed', '1', '1 task'],
-    ['failed', 'lost', '2', '2 tasks']
+    ['failed', 'failed', '1', '1 task run'],
+    ['failed', 'lost', '2', '2 task runs']
   ];
 
   it('has functions by their time, then what else there was', () => {
@@ -773,8 +773,8 @@ describe('the card of a box', () => {
     ['disk', 'disk for load', '4,000 disk parts'],
     ['import', 'importing modules for load', '4,000 parts that import modules'],
     ['serialize', '(de)serialise for load', '4,000 (de)serialise parts'],
-    ['compute', 'load', '4,000 tasks'],
-    ['failed', 'load', '4,000 tasks']
+    ['compute', 'load', '4,000 task runs'],
+    ['failed', 'load', '4,000 task runs']
   ] as const)('of kind %s is called so', (kind, one, many) => {
     expect(cardOf({ ...box, kind }, detail, english).title).toBe(one);
     const all = cardOf({ ...box, kind, tasks: 4000 }, detail, english);
@@ -790,7 +790,7 @@ describe('the card of a box', () => {
     ).toEqual(['where: worker 7, thread 1', 'between: 1.250 s – 1.750 s']);
     const two = { ...box, kind, tasks: 2, isExecution: true, function: '' };
     expect(cardOf(two, null, english)).toMatchObject({
-      title: many.replace('4,000', '2').replace('tasks', 'executions'),
+      title: many.replace('4,000', '2').replace('task runs', 'executions'),
       aside: ''
     });
   });
@@ -877,7 +877,7 @@ describe('the picture in words', () => {
   it('is a sentence for each figure, none for what did not happen', () => {
     const one = streamOf(drawRuns('0/0 aaa'));
     expect(plain(summaryText(one, english, false))).toBe(
-      '1 task in 3.00 s. 1 worker. 1 thread. Most time: inc 3.00 s.'
+      '1 task run in 3.00 s. 1 worker. 1 thread. Most time: inc 3.00 s.'
     );
     // Of an observation.
     expect(plain(summaryText(one, english, true))).toContain(
@@ -888,7 +888,7 @@ describe('the picture in words', () => {
       '. 2 processes and the main program. '
     );
     expect(plain(summaryText({ ...one, from: 0.5 }, english, false))).toMatch(
-      /^1 task in 2\.50 s\./
+      /^1 task run in 2\.50 s\./
     );
     expect(
       plain(summaryText({ ...one, tasks: 2, executions: 1 }, english, false))
@@ -902,7 +902,7 @@ describe('the picture in words', () => {
       summaryText({ ...one, functions: [first] }, english, false)
     ).not.toContain('Most time');
     expect(plain(summaryText(nothing, english, false))).toBe(
-      '0 tasks in 0 s. 0 workers. 0 threads.'
+      '0 task runs in 0 s. 0 workers. 0 threads.'
     );
   });
 
@@ -937,7 +937,7 @@ describe('the picture in words', () => {
     const names = log.name(1);
     expect(names).toBe('load');
     expect(plain(summaryText(streamOf(log, false), english, false))).toBe(
-      '4 tasks in 10.0 s. 2 workers. 3 threads. 5 executions of functions. 1 running. 1 failed. 2 lost. ' +
+      '4 task runs in 10.0 s. 2 workers. 3 threads. 5 executions of functions. 1 running. 1 failed. 2 lost. ' +
         'Most time: load 6.00 s, clean 4.00 s, fit 2.00 s.'
     );
     // Under a filter by one of its functions.
@@ -946,7 +946,7 @@ describe('the picture in words', () => {
       ended: true
     });
     expect(plain(summaryText(filtered, english, false))).toBe(
-      '1 task in 10.0 s. 2 workers. 3 threads. Most time: clean 4.00 s.'
+      '1 task run in 10.0 s. 2 workers. 3 threads. Most time: clean 4.00 s.'
     );
   });
 });

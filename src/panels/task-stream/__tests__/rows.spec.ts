@@ -344,7 +344,7 @@ describe('rows of the task stream', () => {
   it('says the picture in words', () => {
     const runs = new Set(run.boxes.map(each => each.run)).size;
     expect(plain(summaryText(result, english, false))).toMatch(
-      `${runs} tasks in 30.5 s. 4 workers. 8 threads. 8 running. 1 failed. Most time: fit_fold`
+      `${runs} task runs in 30.5 s. 4 workers. 8 threads. 8 running. 1 failed. Most time: fit_fold`
     );
   });
 });
@@ -480,7 +480,7 @@ describe('the hover card', () => {
 
   it('counts the tasks of an aggregate and says no duration of one', () => {
     const card = cardOf({ ...box, run: null, tasks: 1200 }, null, english);
-    expect(plain(card.title)).toBe('1,200 tasks');
+    expect(plain(card.title)).toBe('1,200 task runs');
     expect(card.aside).toBe('mostly fit_fold');
     expect(card.rows.map(row => row.label)).toEqual(['where', 'between']);
   });
