@@ -1,7 +1,7 @@
 /** Figures of a cluster that are shown in several places. */
 import type { Trans } from '../base/trans';
 import { processesText } from '../panels/format';
-import { stayedWorkers } from '../panels/stayed-workers';
+import { stayedWorkers } from '../records/stayed-workers';
 import type { ClusterInfo } from '../wire/panel-link';
 
 /** Bytes that the processes of the workers there are hold, and their limits together; 0 = no limit. */

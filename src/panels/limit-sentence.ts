@@ -33,12 +33,16 @@ export function isSumOfLimits(
   if (limit === 0) {
     return false;
   }
-  if (cluster?.state === 'ended') {
-    // All of its workers are gone. Nothing says which of them left before its end, and so have no part in the limit.
+  const present = limited.filter(({ state }) => state !== 'gone');
+  if (
+    cluster?.state === 'ended' ||
+    (present.length === 0 && limited.length > 0)
+  ) {
+    // All of them are gone. Nothing says which of them left before the others, and so have no part in the limit.
     return (
       limited.length !== 1 &&
       !limited.some(({ memoryLimit }) => memoryLimit === limit)
     );
   }
-  return limited.filter(({ state }) => state !== 'gone').length !== 1;
+  return present.length !== 1;
 }

@@ -898,6 +898,16 @@ export type LineBins = {
   readonly mean: readonly number[];
 };
 
+/** why: the end of a sentence about it, empty if nobody knows. process: of its newest sample; null: there is none. memoryLimit 0: it had none. */
+export type LostWorker = {
+  readonly worker: number;
+  readonly name: string;
+  readonly t: number;
+  readonly why: string;
+  readonly process: number | null;
+  readonly memoryLimit: number;
+};
+
 /** view `memory`. params: { measure: MemoryMeasure, show: 'cluster' | 'workers' } */
 export type MemoryResult = {
   readonly view: 'memory';
@@ -915,6 +925,10 @@ export type MemoryResult = {
     readonly spill: number;
     readonly pause: number;
   } | null;
+  /** Workers of the filter that were lost in the range, in the order of time, the newest 100. Left out: none was. */
+  readonly lost?: readonly LostWorker[];
+  /** How many more were lost before these. Left out: none. */
+  readonly lostLeftOut?: number;
   readonly runs: readonly {
     readonly run: number;
     readonly label: string;

@@ -258,6 +258,23 @@ describe('memory', () => {
     expect(ask(new LogStore('empty'), 'memory').now).toBeNull();
   });
 
+  it('keeps the limits of those that stayed longest when all have left', () => {
+    const log = measured();
+    const limit = (workers?: number[]) =>
+      ask(log, 'memory', {
+        ...(workers && { filter: { workers } })
+      }).limits?.memoryLimit;
+    expect(limit()).toBe(1000);
+    const rows = [
+      { worker: 0, name: 'w0', memoryLimit: 1100, left: 12 },
+      { worker: 2, name: 'w2', memoryLimit: 30, left: 11 }
+    ];
+    ingestBlock(log, rowsToBlock(8, 'workers', rows));
+    expect(limit()).toBe(1130);
+    // Asked for by itself, one that was gone before has its own.
+    expect(limit([1])).toBe(1000);
+  });
+
   it('takes what comes at the moment in which a worker leaves for nobody’s', () => {
     const log = measured();
     const row = { worker: 1, span: 1, change: 70 };
@@ -399,6 +416,75 @@ describe('memory of workers that have left', () => {
     const own = ask(log, 'memory', { filter: { workers: [4] } });
     expect(own.limits!.memoryLimit).toBe(50);
     expect(own.now).toMatchObject({ process: 0 });
+  });
+});
+
+describe('workers that were lost', () => {
+  const because = 'was ended by SIGKILL';
+  const log = measured();
+  const row = { memoryLimit: 1000, why: because };
+  const lose = (seq: number, ...workers: number[]): void => {
+    const events = workers.map(worker => ({ t: 9, kind: 7, worker, run: 0 }));
+    ingestBlock(log, rowsToBlock(seq, 'events', events));
+  };
+  [
+    rowsToBlock(8, 'names', [{ id: 7, text: 'worker-lost' }]),
+    rowsToBlock(9, 'workers', [
+      { ...row, worker: 1, name: 'w1', left: 8 },
+      { ...row, worker: 2, name: 'w2', left: 6, why: '' },
+      { ...row, worker: 3, name: 'w3', left: 7, why: 'closed' }
+    ])
+  ].forEach(block => ingestBlock(log, block));
+  lose(10, 1, 2, 0, 99);
+  const lost = (over: Parameters<typeof ask>[2] = {}) =>
+    ask(log, 'memory', over).lost?.map(({ worker }) => worker);
+
+  it('are told with what they had last, in the order of time, and none that left in order', () => {
+    expect(ask(measured(), 'memory')).not.toHaveProperty('lost');
+    const result = ask(log, 'memory');
+    // Worker 0 is still there, as far as its row says; worker 99 has none.
+    expect(result.lost).toEqual([
+      {
+        worker: 2,
+        name: 'w2',
+        t: 6,
+        why: '',
+        process: null,
+        memoryLimit: 1000
+      },
+      {
+        worker: 1,
+        name: 'w1',
+        t: 8,
+        why: because,
+        process: 200,
+        memoryLimit: 1000
+      }
+    ]);
+    expect(result).not.toHaveProperty('lostLeftOut');
+  });
+
+  it('are those of the filter and of the range', () => {
+    expect(lost({ filter: { workers: [1, 3] } })).toEqual([1]);
+    expect(lost({ filter: { workers: [3] } })).toBeUndefined();
+    const within = (from: number, to: number) => lost({ time: { from, to } });
+    expect(within(6.5, 9)).toEqual([1]);
+    expect(within(1, 7)).toEqual([2]);
+  });
+
+  it('are the newest hundred, with how many there were before', () => {
+    const many = Array.from({ length: 104 }, (_, i) => ({
+      ...row,
+      worker: 1000 + i,
+      name: '',
+      left: 20 + i
+    }));
+    ingestBlock(log, rowsToBlock(11, 'workers', many));
+    lose(12, ...many.map(({ worker }) => worker));
+    const result = ask(log, 'memory');
+    expect(result.lost).toHaveLength(100);
+    expect(result.lost!.at(-1)!.t).toBe(123);
+    expect(result.lostLeftOut).toBe(6);
   });
 });
 

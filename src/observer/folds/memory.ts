@@ -4,7 +4,8 @@ import {
 } from '../../records/enumerations';
 import { measureMemory } from '../../records/memory-measures';
 import { RankedHeap } from '../../base/ranked-heap';
-import type { MemoryResult } from '../../wire/panel-link';
+import { stayedWorkers } from '../../records/stayed-workers';
+import type { LostWorker, MemoryResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore, MemoryRunRow } from '../store/log-store';
@@ -26,6 +27,7 @@ import type { ParamsOf } from '../../wire/question';
  */
 const MOST_POINTS = 1200;
 const MOST_POINTS_IN_ALL = 20_000;
+const MOST_LOST = 100;
 /** Shares of the memory limit at which workers act; as in Dask. */
 const TARGET = 0.6;
 const SPILL = 0.7;
@@ -53,7 +55,9 @@ export function* foldMemory(
   const recorded = log.memorySamples.rowsBefore(Infinity);
   const recordings = [...log.memoryRuns.values()];
   const limits = limitsOf(log, filter.workers);
-  const now = newest(log, filter.workers);
+  const last = newestRows(log);
+  const now = newest(log, last, filter.workers);
+  const lost = lostWorkers(context, last, range);
   const byWorker = yield* samplesByWorker(memory, filter.workers, measure);
   const series: Series[] = [clusterSeries(log, byWorker, range)];
   if (params.show === 'workers') {
@@ -77,6 +81,7 @@ export function* foldMemory(
       measure,
       series,
       limits,
+      ...lost,
       runs,
       now
     },
@@ -308,14 +313,18 @@ function* selectionSeries(
   return { name: 'selection', worker: null, ...line.drawn() };
 }
 
-/** Of the filter's workers that live. */
+/** Of the filter's workers that live; once none does, of those that stayed longest: after a cluster's end its limits are still asked for. */
 function limitsOf(log: LogStore, workers: Uint8Array): MemoryResult['limits'] {
-  let memoryLimit = 0;
-  for (const worker of log.shape.workers.values()) {
-    if (Number.isNaN(worker.left) && workers[worker.worker] === 1) {
-      memoryLimit += worker.memoryLimit;
-    }
-  }
+  const chosen = [...log.shape.workers.values()]
+    .filter(({ worker }) => workers[worker] === 1)
+    .map(({ left, memoryLimit }) => ({
+      left: Number.isNaN(left) ? null : left,
+      memoryLimit
+    }));
+  const memoryLimit = stayedWorkers(chosen).reduce(
+    (sum, worker) => sum + worker.memoryLimit,
+    0
+  );
   return memoryLimit > 0
     ? {
         memoryLimit,
@@ -324,6 +333,44 @@ function limitsOf(log: LogStore, workers: Uint8Array): MemoryResult['limits'] {
         pause: memoryLimit * PAUSE
       }
     : null;
+}
+
+/** @param last - see {@link newestRows}. */
+function lostWorkers(
+  { log, filter, time }: FoldContext,
+  last: ReadonlyMap<number, number>,
+  { from, to }: Range
+): Pick<MemoryResult, 'lost' | 'lostLeftOut'> {
+  const lost: LostWorker[] = [];
+  for (const worker of log.lostWorkers) {
+    const row = log.shape.workers.get(worker);
+    if (
+      row === undefined ||
+      Number.isNaN(row.left) ||
+      filter.workers[worker] === 0 ||
+      (time !== 'all' && (row.left < from || row.left > to))
+    ) {
+      continue;
+    }
+    const sample = last.get(worker);
+    lost.push({
+      worker,
+      name: row.name,
+      t: row.left,
+      why: row.why,
+      process:
+        sample === undefined
+          ? null
+          : log.memory.chunkOf(sample)!.columns.process[sample & CHUNK_MASK]!,
+      memoryLimit: row.memoryLimit
+    });
+  }
+  lost.sort((one, other) => one.t - other.t);
+  const leftOut = lost.length - MOST_LOST;
+  return {
+    ...(lost.length > 0 && { lost: lost.slice(-MOST_LOST) }),
+    ...(leftOut > 0 && { lostLeftOut: leftOut })
+  };
 }
 
 function* memoryRuns(
@@ -399,12 +446,21 @@ function figuresOf({
   return { samples: t.length, first, last, peak, peakAt, mean, area };
 }
 
-function newest(log: LogStore, workers: Uint8Array): MemoryResult['now'] {
+/** Worker → its newest row of `memory`. */
+function newestRows(log: LogStore): ReadonlyMap<number, number> {
   const last = new Map<number, number>();
   for (let row = log.memory.firstRow; row < log.memory.endRow; row++) {
     const columns = log.memory.chunkOf(row)!.columns;
     last.set(columns.worker[row & CHUNK_MASK]!, row);
   }
+  return last;
+}
+
+function newest(
+  log: LogStore,
+  last: ReadonlyMap<number, number>,
+  workers: Uint8Array
+): MemoryResult['now'] {
   if (last.size === 0) {
     return null;
   }

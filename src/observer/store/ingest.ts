@@ -305,6 +305,8 @@ function ingestEvents(log: LogStore, block: RowsOf<'events'>): void {
       log.pauseRows.set(worker[i]!, row + i);
     } else if (name === 'resumed') {
       log.pauseRows.delete(worker[i]!);
+    } else if (name === 'worker-lost') {
+      log.lostWorkers.add(worker[i]!);
     } else if (name === 'unreachable') {
       log.outage = outageOf(t[i]!, textAt(block, 'text', i));
     } else if (name === 'reached') {

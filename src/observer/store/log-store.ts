@@ -119,6 +119,8 @@ export class LogStore {
   readonly fusedRuns: IdIndex;
   /** Run id → the row of `events` that says how it failed. */
   readonly failureRows: IdIndex;
+  /** Workers that were lost and did not leave in order. The rows of `events` that say so are dropped first. */
+  readonly lostWorkers = new Set<number>();
   /** Worker → the row of `events` that says why it paused last. */
   readonly pauseRows = new Map<number, number>();
   readonly stackRows: IdIndex;

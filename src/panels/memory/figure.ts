@@ -11,7 +11,7 @@ import {
   type Place,
   timeTicks
 } from '../format';
-import { type Align, type Line } from './rows';
+import { type Align, type Line, type LostMark } from './rows';
 
 type MemoryFigure = {
   readonly data: readonly Readonly<Record<string, unknown>>[];
@@ -58,10 +58,11 @@ export function memoryFigure(
     readonly perWorker?: boolean;
     /** What is looked at; all of it if left out. */
     readonly range?: readonly [number, number] | undefined;
+    readonly lost?: readonly LostMark[];
     readonly trans: Trans;
   }
 ): MemoryFigure {
-  const { range, trans } = options;
+  const { range, trans, lost = [] } = options;
   const highest = lines.reduce(
     (most, line) => Math.max(most, line.peak?.bytes ?? 0),
     0
@@ -70,9 +71,10 @@ export function memoryFigure(
     (least, line) => Math.min(least, line.t[0] ?? Infinity),
     Infinity
   );
-  const to = lines.reduce(
-    (most, line) => Math.max(most, line.t.at(-1) ?? 0),
-    0
+  // The last worker leaves after its last sample.
+  const to = Math.max(
+    lines.reduce((most, line) => Math.max(most, line.t.at(-1) ?? 0), 0),
+    ...lost.map(({ t }) => t)
   );
   const first = Number.isFinite(from) ? (align === 'zero' ? 0 : from) : 0;
   const last = Math.max(to, first + 1);
@@ -123,8 +125,12 @@ export function memoryFigure(
         linecolor: '--jp-border-color1'
       },
       yaxis: byteAxis(top, byteTicks(top)),
-      shapes: showsLimits ? limitShapes(limits) : [],
+      shapes: [
+        ...(showsLimits ? limitShapes(limits) : []),
+        ...lost.map(lostShape)
+      ],
       annotations: [
+        ...lost.filter(({ t }) => t >= axis[0] && t <= axis[1]).map(lostNote),
         ...(showsLimits && !isNarrow ? limitNotes(limits, trans) : []),
         ...peakNotes(lines, align, trans, {
           left: axis[0],
@@ -248,6 +254,53 @@ function limitNotes(
     text: texts[name],
     font: { size: 11, color: '--jp-ui-font-color1' }
   }));
+}
+
+/** A line through the whole height and, where the lines' own zero is, a ✕ on it. */
+function lostShape({ t }: LostMark): object {
+  return {
+    type: 'line',
+    yref: 'paper',
+    x0: t,
+    x1: t,
+    y0: 0,
+    y1: 1,
+    layer: 'below',
+    line: { color: '--sw-failed-line', width: 1, dash: 'dot' }
+  };
+}
+
+function lostNote({ t }: LostMark): object {
+  return {
+    yref: 'paper',
+    x: t,
+    xanchor: 'center',
+    y: 0,
+    yanchor: 'middle',
+    showarrow: false,
+    text: '✕',
+    font: { size: 12, color: '--sw-failed-line' }
+  };
+}
+
+/** In pixels: so near the pointer a mark is told of. */
+const NEAR = 7;
+
+/** Marks beside the pointer. */
+export function marksNear(
+  lost: readonly LostMark[],
+  t: number,
+  { layout }: MemoryFigure,
+  width: number
+): LostMark[] {
+  const { margin, xaxis } = layout as {
+    readonly margin: { readonly l: number; readonly r: number };
+    readonly xaxis: { readonly range: readonly [number, number] };
+  };
+  const [left, right] = xaxis.range;
+  const pixels = Math.max(1, width - margin.l - margin.r);
+  const seconds = (NEAR * (right - left)) / pixels;
+  return lost.filter(mark => Math.abs(mark.t - t) <= seconds);
 }
 
 /** Letters of names that are cut. */

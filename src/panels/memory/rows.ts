@@ -13,7 +13,7 @@ import {
   MEMORY_MEASURES,
   type MemoryMeasure
 } from '../../records/enumerations';
-import type { LineBins, MemoryResult } from '../../wire/panel-link';
+import type { LineBins, LostWorker, MemoryResult } from '../../wire/panel-link';
 import {
   cellOf,
   formatBytes,
@@ -22,6 +22,8 @@ import {
   formatClock,
   formatDifference,
   formatDuration,
+  formatMoment,
+  formatShare,
   type TableCell,
   type TableData,
   UNKNOWN,
@@ -354,6 +356,99 @@ export function subtitleOf(
   return parts.join(' · ');
 }
 
+// ------------------------------------------------------------- lost workers
+
+/** Where the loss of a worker is drawn. */
+export type LostMark = {
+  readonly key: string;
+  readonly t: number;
+  readonly sentence: string;
+};
+
+/** By the clock each has one mark; from zero one in each run that is shown and was under way. */
+export function lostMarks(
+  result: MemoryResult,
+  align: Align,
+  trans: Trans,
+  hidden: ReadonlySet<string> = new Set()
+): LostMark[] {
+  const { lost = [] } = result;
+  const runs = result.runs.filter(({ run }) => !hidden.has(`run ${run}`));
+  return lost.flatMap(worker => {
+    const sentence = lostSentence(worker, trans);
+    const key = `lost ${worker.worker}`;
+    return align === 'clock' || result.runs.length === 0
+      ? [{ key, t: worker.t, sentence }]
+      : runs
+          .filter(
+            ({ start, stopped }) =>
+              start <= worker.t && worker.t <= (stopped ?? Infinity)
+          )
+          .map(({ run, start }) => ({
+            key: `${key} ${run}`,
+            t: worker.t - start,
+            sentence
+          }));
+  });
+}
+
+/** "worker 1 was lost at 12.3 s: it was ended by SIGKILL. Its process last had 3.88 GiB, 97 % of its limit of 4.00 GiB." */
+export function lostSentence(
+  { name, t, why, process, memoryLimit }: LostWorker,
+  trans: Trans
+): string {
+  const label = workerLabel(name, trans);
+  const at = formatMoment(t);
+  const sentences = [
+    // All that is known of a worker of Dask.
+    why === '' || why === 'lost'
+      ? trans.__('%1 was lost at %2.', label, at)
+      : trans.__('%1 was lost at %2: it %3.', label, at, why)
+  ];
+  if (process !== null) {
+    const held = formatBytes(process);
+    sentences.push(
+      memoryLimit > 0
+        ? trans.__(
+            'Its process last had %1, %2 of its limit of %3.',
+            held,
+            formatShare(process / memoryLimit),
+            formatBytes(memoryLimit)
+          )
+        : trans.__('Its process last had %1, without a limit.', held)
+    );
+  }
+  return sentences.join(' ');
+}
+
+/** What the legend says of all of them: the sentence of a single one; null: none was lost. */
+export function lostLegend(
+  { lost = [], lostLeftOut = 0 }: MemoryResult,
+  trans: Trans
+): { readonly text: string; readonly sentences: readonly string[] } | null {
+  const sentences = lost.map(worker => lostSentence(worker, trans));
+  const count = lost.length + lostLeftOut;
+  if (count === 0) {
+    return null;
+  }
+  if (lostLeftOut > 0) {
+    sentences.unshift(
+      trans._n(
+        '%1 more was lost before these.',
+        '%1 more were lost before these.',
+        lostLeftOut
+      )
+    );
+  }
+  return {
+    text:
+      count === 1
+        ? trans.__('%1 was lost', workerLabel(lost[0]?.name ?? '', trans))
+        : trans._n('%1 worker was lost', '%1 workers were lost', count),
+    sentences
+  };
+}
+
 // --------------------------------------------------------------------- runs
 
 type RunRow = {
@@ -471,7 +566,7 @@ export function runCells(row: RunRow, trans: Trans): TableCell[] {
   ];
 }
 
-/** The twin: a row per run and, by worker or cluster, the newest and highest figure. */
+/** The twin: a row per run; by worker or cluster, the newest and highest figure; and a row for each worker that was lost. */
 export function tableOf(
   result: MemoryResult,
   startedAt: number,
@@ -500,12 +595,23 @@ export function tableOf(
       bytes(result.runs[row.place]?.last ?? null)
     )
   ]);
+  const lost = (result.lost ?? []).map(worker => [
+    text(lostSentence(worker, trans)),
+    none,
+    none,
+    none,
+    bytes(worker.process),
+    none,
+    none,
+    none,
+    text(measureWord('process', trans))
+  ]);
   const last = { name: trans.__('Last'), numeric: true, unit: 'bytes' };
   return {
     columns: [
       { name: trans.__('Name') },
       ...runColumns(trans).toSpliced(PEAK_AT, 0, last)
     ],
-    rows: [...runs, ...series]
+    rows: [...runs, ...series, ...lost]
   };
 }

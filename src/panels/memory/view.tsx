@@ -19,6 +19,7 @@ import {
   breakdownFigure,
   colourOfLine,
   dashOfLine,
+  marksNear,
   memoryFigure
 } from './figure';
 import {
@@ -26,6 +27,9 @@ import {
   binText,
   differenceRow,
   type Line,
+  lostLegend,
+  type LostMark,
+  lostMarks,
   memoryLines,
   PEAK_AT,
   runCells,
@@ -41,6 +45,9 @@ import {
  * tools the panel has 240 px then, where `memory.css` puts tools into More. That goes by the panel: by what tools leave, they would come and go in turns.
  */
 const LOW = 209;
+
+/** Workers that were lost at one place of the chart. */
+const MOST_TOLD = 4;
 
 type MemoryViewProps = {
   readonly result: MemoryResult;
@@ -71,6 +78,10 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
     () => memoryLines(result, align, trans, hidden, isLocal),
     [result, align, trans, hidden, isLocal]
   );
+  const lost = React.useMemo(
+    () => lostMarks(result, align, trans, hidden),
+    [result, align, trans, hidden]
+  );
   const figure = React.useMemo(
     () =>
       memoryFigure(lines, result.limits, align, {
@@ -78,10 +89,11 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
         height,
         trans,
         range,
+        lost,
         perWorker:
           show === 'workers' && (align === 'clock' || result.runs.length === 0)
       }),
-    [lines, result, align, range, width, height, show, trans]
+    [lines, lost, result, align, range, width, height, show, trans]
   );
   const title = titleOf(result, align, show, trans, isLocal);
   const limit = result.limits?.memoryLimit ?? 0;
@@ -118,6 +130,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
           cursor={cursor}
           chart={box}
           lines={lines}
+          lost={marksNear(lost, cursor.t, figure, width)}
           align={align}
           trans={trans}
           onGone={hide}
@@ -156,6 +169,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
               </button>
             </li>
           ))}
+        <LostLegend result={result} trans={trans} />
       </ul>
       {props.showsBreakdown && (
         <Breakdown context={context} trans={trans} width={width} />
@@ -177,6 +191,8 @@ function LinesCard(
     'cursor' | 'chart' | 'onGone'
   > & {
     readonly lines: readonly Line[];
+    /** Beside the pointer. */
+    readonly lost: readonly LostMark[];
     readonly align: Align;
     readonly trans: TranslationBundle;
   }
@@ -212,7 +228,49 @@ function LinesCard(
           </td>
         </tr>
       )}
+      {props.lost.slice(0, MOST_TOLD).map(({ key, sentence }) => (
+        <tr key={key}>
+          <td colSpan={2} className="sw-Memory-lostSentence">
+            <LostSign /> <bdi>{sentence}</bdi>
+          </td>
+        </tr>
+      ))}
+      {props.lost.length > MOST_TOLD && (
+        <tr>
+          <td colSpan={2}>
+            {trans.__('and %1 more', props.lost.length - MOST_TOLD)}
+          </td>
+        </tr>
+      )}
     </CursorCard>
+  );
+}
+
+/** As in the chart. */
+function LostSign(): JSX.Element {
+  return (
+    <span className="sw-Memory-lostSign" aria-hidden="true">
+      ✕
+    </span>
+  );
+}
+
+/** What the marks of the chart stand for, after its lines. */
+function LostLegend(props: {
+  readonly result: MemoryResult;
+  readonly trans: TranslationBundle;
+}): JSX.Element | null {
+  const legend = lostLegend(props.result, props.trans);
+  return (
+    legend && (
+      <li className="sw-legend-item" title={legend.sentences.join('\n')}>
+        <LostSign />
+        <span className="sw-legend-name">{legend.text}</span>
+        <span className="sw-Memory-lostSentences">
+          {legend.sentences.join(' ')}
+        </span>
+      </li>
+    )
   );
 }
 

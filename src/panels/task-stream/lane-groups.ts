@@ -11,7 +11,7 @@ import type { LaneIndex } from '../../records/ids';
 import type { TileRows } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { formatCount, processesText, workerLabel } from '../format';
-import { stayedWorkers } from '../stayed-workers';
+import { stayedWorkers } from '../../records/stayed-workers';
 import type { Lane } from './lane-layout';
 import {
   busySentence,

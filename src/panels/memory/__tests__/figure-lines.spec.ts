@@ -8,11 +8,12 @@ import {
   breakdownFigure,
   colourOfLine,
   dashOfLine,
+  marksNear,
   memoryFigure,
   timeAxis
 } from '../figure';
 import { formatTick } from '../../format';
-import type { Align, Line } from '../rows';
+import type { Align, Line, LostMark } from '../rows';
 
 const GiB = 2 ** 30;
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
@@ -61,14 +62,19 @@ function drawn(
     readonly width?: number;
     readonly height?: number;
     readonly perWorker?: boolean;
+    readonly lost?: readonly LostMark[];
+    readonly range?: readonly [number, number];
   } = {}
 ) {
   const { align = 'zero', width = 900, height, perWorker } = options;
+  const { lost, range } = options;
   const { data, layout } = memoryFigure(lines, options.limits ?? null, align, {
     width,
     trans: english,
     ...(height === undefined ? {} : { height }),
-    ...(perWorker === undefined ? {} : { perWorker })
+    ...(perWorker === undefined ? {} : { perWorker }),
+    ...(lost && { lost }),
+    ...(range && { range })
   });
   return { data, layout: layout as unknown as Layout };
 }
@@ -740,5 +746,51 @@ describe('what plotly does in these charts', () => {
     >[]) {
       expect(font).toMatchObject({ family: '--jp-ui-font-family' });
     }
+  });
+});
+
+describe('a worker that was lost', () => {
+  const at = (t: number): LostMark => ({ key: `lost ${t}`, t, sentence: '' });
+
+  it('has a line and a ✕ at its time, within the axis', () => {
+    const lost = [at(3), at(9)];
+    const { layout } = drawn([line({})], { lost });
+    expect(layout.shapes).toMatchObject([
+      { x0: 3, x1: 3, y0: 0, y1: 1, yref: 'paper' },
+      { x0: 9, x1: 9 }
+    ]);
+    const signs = layout.annotations.filter(({ text }) => text === '✕');
+    expect(signs).toMatchObject([
+      { x: 3, y: 0, yref: 'paper' },
+      { x: 9, y: 0 }
+    ]);
+    // The last line ends at 8 s.
+    expect(layout.xaxis.range[1]).toBeGreaterThan(9);
+  });
+
+  it('has its line beside those of the limits, and no ✕ out of what is looked at', () => {
+    const { layout } = drawn([line({ peak: null })], {
+      lost: [at(3), at(6)],
+      range: [4, 8]
+    });
+    expect(layout.annotations).toMatchObject([{ text: '✕', x: 6 }]);
+    const full = [
+      line({ peak: { t: 1, bytes: 15 * GiB, isFromBefore: false } })
+    ];
+    expect(drawn(full, { limits, lost: [at(3)] }).layout.shapes).toHaveLength(
+      4
+    );
+  });
+
+  it('is told of within seven pixels of the pointer', () => {
+    const lost = [at(3), at(3.1), at(6)];
+    const figure = drawn([line({})], { lost, range: [0, 8] });
+    const { l, r } = figure.layout.margin;
+    const near = (t: number) =>
+      marksNear(lost, t, figure as never, 800 + l + r).map(({ t }) => t);
+    expect(near(3)).toEqual([3]);
+    expect(near(3.05)).toEqual([3, 3.1]);
+    expect(near(5.9)).toEqual([]);
+    expect(near(5.94)).toEqual([6]);
   });
 });

@@ -151,6 +151,9 @@ it('the limit is a sum if several workers have a part in it', () => {
   expect(isSum(4, [4, 4, 8], { gone: [1, 2] })).toBe(false);
   // The answer is of a moment before the worker's limit was told anew.
   expect(isSum(4, [6, 6], { gone: [1] })).toBe(false);
+  // The filter's only worker is gone from a cluster that goes on.
+  expect(isSum(4, [4, 8], { chosen: [0], gone: [0] })).toBe(false);
+  expect(isSum(8, [4, 4, 8], { chosen: [0, 1], gone: [0, 1] })).toBe(true);
   // Of a cluster that has ended nobody says who left before.
   const ended = { state: 'ended', gone: [0, 1, 2] } as const;
   expect(isSum(8, [4, 4], ended)).toBe(true);

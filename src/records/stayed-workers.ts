@@ -1,4 +1,4 @@
-/** Which workers are there, or were to the end of their cluster: for the cluster card and the order of the Task Stream's lanes. */
+/** Which workers are there, or were to the end of their cluster: for the cluster card, limits of memory and the order of the Task Stream's lanes. */
 
 /** Workers of a cluster that ends leave one after another: who stayed so long stayed to the end. */
 const SECONDS_OF_THE_END = 2;
