@@ -266,6 +266,7 @@ function lostShape({ t }: LostMark): object {
     y0: 0,
     y1: 1,
     layer: 'below',
+    opacity: 0.5,
     line: { color: '--sw-failed-line', width: 1, dash: 'dot' }
   };
 }
