@@ -1472,6 +1472,8 @@ class Session:
         self._link.close()
         self._reader.join(CLOSE_SECONDS)
         self._dropped.put(None)
+        # (it may be collecting what nobody will be told of)
+        self._hurry.set()
         self._releaser.join(CLOSE_SECONDS)
         self.scheduler_plugins.close()
         self.peers.close()

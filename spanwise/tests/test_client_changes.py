@@ -136,6 +136,15 @@ class TestEnded:
         left = [each for each in gc.get_objects() if type(each) is Entry]
         assert {id(each) for each in left} <= before
 
+    def test_nothing_is_collected_any_more(
+        self, client: LocalClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("spanwise.client.session.SMALL_RELEASE_PAUSE_SECONDS", 10 * LIMIT)
+        assert client.submit(increment, 1).result(LIMIT) == 2
+        until(client._session._dropped.empty)
+        client.close()
+        assert not client._session._releaser.is_alive()
+
 
 class TestNothingToWaitFor:
     def test_synchronous(self, client: LocalClient) -> None:
