@@ -93,7 +93,7 @@ export function TableTwin(props: TableTwinProps): JSX.Element {
                   key={column.name}
                   className={column.numeric ? 'sw-table-number' : undefined}
                 >
-                  {data.rows[index]?.[place]?.text}
+                  <CellText cell={data.rows[index]?.[place]} />
                 </td>
               ))}
             </tr>
@@ -102,6 +102,27 @@ export function TableTwin(props: TableTwinProps): JSX.Element {
       </table>
       {data.note && <div className="sw-table-note">{data.note}</div>}
     </div>
+  );
+}
+
+function CellText({
+  cell: { text = '', tail = 0 } = {}
+}: {
+  readonly cell: Partial<TableCell> | undefined;
+}): JSX.Element {
+  const cut = text.length - tail;
+  return tail === 0 ? (
+    <>{text}</>
+  ) : (
+    <>
+      <span
+        className="sw-table-before"
+        style={{ '--sw-tail': `${tail}ch` } as React.CSSProperties}
+      >
+        {text.slice(0, cut)}
+      </span>
+      {text.slice(cut)}
+    </>
   );
 }
 

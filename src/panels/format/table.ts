@@ -10,6 +10,8 @@ export type TableCell = {
   readonly value: string | number | null;
   /** Of `value`, as files name it: "seconds". */
   readonly unit?: string;
+  /** So many characters at its end are seen though the rest is cut: by these it is told from others. */
+  readonly tail?: number;
 };
 
 type TableColumn = {

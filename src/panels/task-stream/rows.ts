@@ -1122,6 +1122,13 @@ export function columnOrder(
     : places;
 }
 
+/** What stands behind the token of a key, as in `load-5f3a…-12`, tells it from those of the same call. */
+function keyCell(key: string): TableCell {
+  const tail = /[\da-f-]{32,}(['"]?[-,].{1,15})$/u.exec(key)?.[1]?.length ?? 0;
+  const cell = cellOf.text(key);
+  return tail === 0 ? cell : { ...cell, tail };
+}
+
 export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
   const { text, seconds, bytes } = cellOf;
   const waits = [run.waitReady, run.waitInputs, run.waitThread];
@@ -1129,7 +1136,7 @@ export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
     ? null
     : waits.reduce<number>((sum, wait) => sum + (wait ?? 0), 0);
   return [
-    text(run.key),
+    keyCell(run.key),
     text(run.function),
     text(placeText(run, trans)),
     text(workerLabel(run.worker, trans)),

@@ -489,6 +489,25 @@ describe('the hover card', () => {
 describe('the table and the details', () => {
   const columns = taskColumns(english);
 
+  it('leaves seen of a long key by what it differs from those of the same call', () => {
+    const tailOf = (key: string) => {
+      const {
+        text,
+        value,
+        tail = 0
+      } = taskRow({ ...failed.detail, key }, english)[0]!;
+      expect([text, value]).toEqual([key, key]);
+      return text.slice(text.length - tail);
+    };
+    const token = '93c81276f30d86adead6c2b20ffda2a7';
+    expect(tailOf(`fetch-36f883a6-7fb5-409e-bd2c-35b46ced412d-4`)).toBe('-4');
+    expect(tailOf(`('slow-${token}', 11, 0)`)).toBe("', 11, 0)");
+    expect(tailOf(`fetch-${token}-120`)).toBe('-120');
+    for (const key of [`fetch-${token}`, 'load-3', '']) {
+      expect(tailOf(key)).toBe('');
+    }
+  });
+
   it('has a cell for each column, each with its own figure', () => {
     const cells = (run: typeof detail) =>
       Object.fromEntries(

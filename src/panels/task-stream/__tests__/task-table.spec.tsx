@@ -62,6 +62,14 @@ it('shows the duration beside the key where there is no room for all', async () 
   expect(texts('th')).toHaveLength(12);
   expect(texts('td').slice(0, 2)).toEqual([run.key, '400\u00a0ms']);
 
+  // Of a long key its start is cut off, if anything is.
+  const key = `fetch-${'5f'.repeat(16)}-12`;
+  await act(async () =>
+    watch.answer({ view: 'tasks', rows: [{ ...run, key }], total: 1 })
+  );
+  expect(texts('td')[0]).toBe(key);
+  expect(texts('.sw-table-before')).toEqual([key.slice(0, -3)]);
+
   const button = page.querySelectorAll<HTMLElement>('th button')[1]!;
   await act(async () => button.click());
   expect(watch.changes.at(-1)).toMatchObject({
