@@ -149,7 +149,7 @@ test('panels outlive their observer, with every row', async () => {
         tab
           .panel('Task Stream', CLUSTER)
           .region.locator('.sw-TaskStream-summary')
-      ).toContainText(`${tasks.toLocaleString('en-US')} tasks`);
+      ).toContainText(`${tasks.toLocaleString('en-US')} task runs`);
       await tab.panel('Fine Performance Metrics', CLUSTER).showTable(false);
       await expectFilled(tab);
     }

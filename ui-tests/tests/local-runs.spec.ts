@@ -59,7 +59,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
 
     await test.step('Task Stream: the same tasks, at the same times', async () => {
       const { length } = figures.profiled;
-      await expect(stream.region).toContainText(`${length} tasks in `);
+      await expect(stream.region).toContainText(`${length} task runs in `);
       await expect(lab.sidebar.root).toContainText(`${length} task runs · `);
       await expectKeys(stream, keysOf(figures.profiled));
       const rows = await tasksIn(stream);
