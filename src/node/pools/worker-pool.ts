@@ -45,7 +45,10 @@ import type {
 export type PoolOptions = {
   /** Workers at most; they are started as they are needed. By default as many as CPUs that this process may use. */
   readonly size?: number;
-  /** Limit of each worker's JavaScript heap, 16 at least; Node's own by default. A worker that reaches it ends, and its task fails. */
+  /**
+   * Limit of each worker's JavaScript heap, 16 at least; Node's own by default. A worker that reaches it ends, and its task fails. A thread
+   * that reaches it in the middle of a collection takes this program along: what may need more belongs into processes.
+   */
   readonly maxHeapMegabytes?: number;
   /**
    * Called once in each new worker, before its first task; a promise is awaited. As portable as a task's function. If it fails, so does the
