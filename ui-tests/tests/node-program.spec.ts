@@ -148,7 +148,9 @@ test('a program, live and afterwards', async ({ lab }, info) => {
       await expect(panel.tab).toContainText('(ended)');
     }
     await expect(lab.sidebar.card(name)).not.toContainText('running');
-    await expect(stream.region).toContainText(`${records.length} task runs in `);
+    await expect(stream.region).toContainText(
+      `${records.length} task runs in `
+    );
     await takePictures(lab, info, 'ended');
   });
 
