@@ -9,7 +9,9 @@ const MATCHERS = [
   'toBeLessThan',
   'toBeLessThanOrEqual',
   'toBeGreaterThan',
-  'toBeGreaterThanOrEqual'
+  'toBeGreaterThanOrEqual',
+  'toBeCloseTo',
+  'toContain'
 ] as const;
 
 /** The message of what is thrown; of jest's errors, what was compared and how. */
@@ -51,7 +53,13 @@ const anyPair = fc.oneof(
   fc.tuple(fc.nat(2), fc.nat(2)),
   anyValue.map(one => [one, one] as const),
   anyValue.map(one => [one, copyOf(one)] as const),
-  fc.tuple(anyLeaf, anyLeaf).map(([one, other]) => [[one], [other]] as const)
+  fc.tuple(anyLeaf, anyLeaf).map(([one, other]) => [[one], [other]] as const),
+  fc
+    .tuple(anyLeaf, anyLeaf)
+    .map(([one, other]) => [new Set([one, other]), other] as const),
+  fc
+    .tuple(anyLeaf, anyLeaf)
+    .map(([one, other]) => [[one, other], other] as const)
 );
 
 /** Without members that are undefined, and of plain types. */
@@ -88,6 +96,19 @@ it.each(MATCHERS)('%s holds and fails as jest has it', matcher => {
     { numRuns: 300 }
   );
   expect(held).toBeGreaterThan(0);
+});
+
+it('numbers are as close as jest has it, to as many digits', () => {
+  const anyNumber = fc.constantFrom(0, 0.004, 0.005, 0.0006, 1, NaN, Infinity);
+  const anyDigits = fc.constantFrom<number | undefined>(undefined, 0, 2, 3);
+  fc.assert(
+    fc.property(anyNumber, anyNumber, anyDigits, (received, wanted, digits) => {
+      expect(told(() => expect(received).toBeCloseTo(wanted, digits))).toBe(
+        told(() => slow(received).toBeCloseTo(wanted, digits))
+      );
+    }),
+    { numRuns: 100 }
+  );
 });
 
 it('is counted', () => {
