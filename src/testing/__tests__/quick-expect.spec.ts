@@ -98,18 +98,19 @@ it.each(MATCHERS)('%s holds and fails as jest has it', matcher => {
   expect(held).toBeGreaterThan(0);
 });
 
-it('numbers are as close as jest has it, to as many digits', () => {
-  const anyNumber = fc.constantFrom(0, 0.004, 0.005, 0.0006, 1, NaN, Infinity);
-  const anyDigits = fc.constantFrom<number | undefined>(undefined, 0, 2, 3);
-  fc.assert(
-    fc.property(anyNumber, anyNumber, anyDigits, (received, wanted, digits) => {
-      expect(told(() => expect(received).toBeCloseTo(wanted, digits))).toBe(
-        told(() => slow(received).toBeCloseTo(wanted, digits))
-      );
-    }),
-    { numRuns: 100 }
-  );
-});
+it.each([undefined, 0, 2, 3])(
+  'numbers are as close as jest has it, to %p digits',
+  digits => {
+    const numbers = [0, 0.0006, 0.005, 0.02, 1, NaN, Infinity];
+    for (const received of numbers) {
+      for (const wanted of numbers) {
+        expect(told(() => expect(received).toBeCloseTo(wanted, digits))).toBe(
+          told(() => slow(received).toBeCloseTo(wanted, digits))
+        );
+      }
+    }
+  }
+);
 
 it('is counted', () => {
   expect.assertions(3);
