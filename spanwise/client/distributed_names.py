@@ -12,6 +12,7 @@ from spanwise.errors import AbsentAttribute, AbsentImport
 
 _ALONE = "use distributed: Spanwise starts its own processes on this machine"
 _SECRET = "nothing to set: connections are authenticated by the cluster's secret"
+_COROUTINES = "for coroutines of your own: await in a notebook, asyncio.run() in a script"
 _AGAIN = "call the function here: the exception's traceback shows the task's frames"
 
 #: Names of `distributed.Client`, also some that its instances alone have.
@@ -34,7 +35,7 @@ CLIENT: dict[str, str] = {
     "scheduler_comm": "scheduler_info(); the scheduler is no Python process",
     "scheduler_file": "write_scheduler_file(), or the path that was given",
     "security": _SECRET,
-    "sync": "asyncio.run() for coroutines of your own",
+    "sync": _COROUTINES,
 }
 
 #: Names of `distributed.LocalCluster`, also those that its instances alone have.
@@ -60,7 +61,7 @@ LOCAL_CLUSTER: dict[str, str] = {
     "shutdown_on_close": "close() ends the cluster; closing a client of it does not",
     "shutdown_scheduler": "close() ends the cluster; closing a client of it does not",
     "start_worker": "scale(n)",
-    "sync": "asyncio.run() for coroutines of your own",
+    "sync": _COROUTINES,
     "worker_spec": "workers, which says what each has",
 }
 
@@ -96,7 +97,7 @@ MODULE: dict[str, str] = {
     "Worker": _ALONE,
     "connect": _ALONE,
     "rpc": _ALONE,
-    "sync": "asyncio.run() for coroutines of your own",
+    "sync": _COROUTINES,
 }
 
 

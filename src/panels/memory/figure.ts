@@ -94,6 +94,7 @@ export function memoryFigure(
   const isNarrow = options.width < 430;
   const margin = { l: 60, r: showsLimits && !isNarrow ? 92 : 16, t: 10, b: 24 };
   const width = options.width - margin.l - margin.r;
+  const height = (options.height || HEIGHT) - margin.t - margin.b;
   return {
     data: lines.map(line => ({
       type: 'scatter',
@@ -131,13 +132,15 @@ export function memoryFigure(
       ],
       annotations: [
         ...lost.filter(({ t }) => t >= axis[0] && t <= axis[1]).map(lostNote),
-        ...(showsLimits && !isNarrow ? limitNotes(limits, trans) : []),
+        ...(showsLimits && !isNarrow
+          ? limitNotes(limits, trans, height / top)
+          : []),
         ...peakNotes(lines, align, trans, {
           left: axis[0],
           right: axis[1],
           width,
           top,
-          height: (options.height || HEIGHT) - margin.t - margin.b,
+          height,
           above: margin.t
         })
       ]
@@ -234,10 +237,28 @@ function limitShapes(limits: NonNullable<MemoryResult['limits']>): object[] {
   }));
 }
 
+/** So high is a line of small text. */
+const TEXT_PIXELS = 13;
+
+/**
+ * Beside their lines; in a low chart as far apart as they can be read: the middle one, which is mostly half-way, stays, and the others give way.
+ *
+ *     ┄┄┄┄┄ pause 306 MiB
+ *     ┄┄┄┄┄ spill 268 MiB
+ *     ┄┄┄┄┄ target 229 MiB
+ */
 function limitNotes(
   limits: NonNullable<MemoryResult['limits']>,
-  trans: Trans
+  trans: Trans,
+  pixelsPerByte: number
 ): object[] {
+  const away = (from: number, to: number): number =>
+    Math.max(0, TEXT_PIXELS - (to - from) * pixelsPerByte);
+  const shifts = {
+    target: -away(limits.target, limits.spill),
+    spill: 0,
+    pause: away(limits.spill, limits.pause)
+  };
   const texts = {
     target: trans.__('target %1', formatBytes(limits.target)),
     spill: trans.__('spill %1', formatBytes(limits.spill)),
@@ -249,6 +270,7 @@ function limitNotes(
     xanchor: 'left',
     xshift: 4,
     y: limits[name],
+    yshift: shifts[name],
     yanchor: 'middle',
     showarrow: false,
     text: texts[name],

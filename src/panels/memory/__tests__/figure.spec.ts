@@ -10,7 +10,7 @@ const GiB = 2 ** 30;
 
 type Layout = {
   shapes: { y0: number }[];
-  annotations: { text: string }[];
+  annotations: { text: string; y: number; yshift: number }[];
   yaxis: { range: number[]; ticktext: string[] };
   xaxis: { ticktext: string[] };
 };
@@ -52,6 +52,31 @@ describe('the memory figure', () => {
     ).toEqual(['0', '4 GiB', '8 GiB', '12 GiB', '16 GiB']);
     expect(layout.xaxis.ticktext[1]).toMatch(/^\+/);
   });
+
+  it.each([60, 120, 150, 400, 900])(
+    'keeps the words of limits apart in a chart of %d pixels',
+    height => {
+      const { layout: drawn } = memoryFigure(
+        memoryLines(result, 'zero', english),
+        result.limits,
+        'zero',
+        { width: 900, height, trans: english }
+      ) as unknown as {
+        layout: Layout & { margin: { t: number; b: number } };
+      };
+      const { margin, yaxis, annotations } = drawn;
+      const pixels = height - margin.t - margin.b;
+      const at = annotations
+        .slice(0, 3)
+        .map(({ y, yshift }) => (y / yaxis.range[1]!) * pixels + yshift);
+      expect(at[1]! - at[0]!).toBeGreaterThan(12);
+      expect(at[2]! - at[1]!).toBeGreaterThan(12);
+      // Where they have room they stand beside their lines.
+      expect(annotations.slice(0, 3).every(({ yshift }) => !yshift)).toBe(
+        height > 300
+      );
+    }
+  );
 
   it('leaves the limits out when they would press the lines flat', () => {
     const small = {
