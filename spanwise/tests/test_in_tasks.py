@@ -112,6 +112,26 @@ def test_attributes_stay_on_the_worker(cluster: Client) -> None:
     assert cluster.submit(abs, -1, pure=False).result(LIMIT_SECONDS) == 1
 
 
+def test_what_a_worker_lacks_is_said_with_what_it_has(cluster: Client) -> None:
+    def lacks(name: str) -> tuple[bool, str]:
+        worker = get_worker()
+        try:
+            getattr(worker, name)
+        except AttributeError as error:
+            return hasattr(worker, name), str(error)
+        return True, ""
+
+    there, told = cluster.submit(lacks, "get_current_task").result(LIMIT_SECONDS)
+    assert not there
+    assert "an argument that says it" in told
+    there, told = cluster.submit(lacks, "batched_stream").result(LIMIT_SECONDS)
+    assert not there
+    assert "'batched_stream'" in told
+    for name in ("id", "name", "address", "nthreads", "memory_limit", "local_directory", "plugins"):
+        assert name in told
+        assert cluster.submit(lacks, name).result(LIMIT_SECONDS) == (True, "")
+
+
 def test_its_folder_is_its_own(cluster: Client) -> None:
     folders = cluster.run(lambda dask_worker: dask_worker.local_directory)
     assert len({*folders.values()}) == 2

@@ -218,6 +218,20 @@ class WorkerObject:
         """
         self._worker.library.import_anew(names)
 
+    def __getattr__(self, name: str) -> Any:
+        """Say what the worker has, of a name that it lacks and nobody has set."""
+        if name == "get_current_task":
+            advice = (
+                "workers are not told what tasks are called: give the function an argument that "
+                "says it"
+            )
+        else:
+            advice = (
+                "id, name, address, nthreads, memory_limit, local_directory and plugins are there, "
+                "and what your code sets"
+            )
+        raise AttributeError(f"The worker has no attribute {name!r}: {advice}")
+
     def __repr__(self) -> str:
         return f"<Worker {self.name!r} at {self.address!r}, threads={self.nthreads}>"
 
