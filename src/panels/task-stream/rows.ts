@@ -1122,9 +1122,14 @@ export function columnOrder(
     : places;
 }
 
+/** As many letters as the end of a token and what stands behind it have. */
+const KEY_END = 64;
+
 /** What stands behind the token of a key, as in `load-5f3a…-12`, tells it from those of the same call. */
 function keyCell(key: string): TableCell {
-  const tail = /[\da-f-]{32,}(['"]?[-,].{1,15})$/u.exec(key)?.[1]?.length ?? 0;
+  // (of its end: a token of any length would be looked through from each of its letters)
+  const end = key.slice(-KEY_END);
+  const tail = /[\da-f-]{32,}(['"]?[-,].{1,15})$/u.exec(end)?.[1]?.length ?? 0;
   const cell = cellOf.text(key);
   return tail === 0 ? cell : { ...cell, tail };
 }
