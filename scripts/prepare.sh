@@ -45,9 +45,9 @@ export PYTHONPYCACHEPREFIX=$state/pycache
 unset PYTHONDONTWRITEBYTECODE
 # Node keeps what it has compiled of a program's files as well: a scheduler or an observer starts with
 # 25 ms of a core less.
-export NODE_COMPILE_CACHE=$state/node-compiled
+export NODE_COMPILE_CACHE=${NODE_COMPILE_CACHE:-$state/node-compiled}
 # (of each build its own: those of a week ago are of no use)
-find "$NODE_COMPILE_CACHE" -type f -mtime +7 -delete 2>/dev/null || true
+find "$state/node-compiled" -type f -mtime +7 -delete 2>/dev/null || true
 # Programs written in Go (tsc, oxlint's rules of types) collect garbage when their heap has grown
 # threefold, not twofold: they end within a minute, and take a tenth less of the processors.
 export GOGC=${GOGC:-200}

@@ -28,7 +28,7 @@ const LONGEST_PAUSE_MS = 10_000;
 const OBSERVER_PAUSE_MS = 2_000;
 /**
  * A socket that neither opens nor fails, or opens and says nothing (a proxy that swallows it), is given up after this. A server says nothing
- * while it starts an observer, which may take 40 s: as long as three sockets are waited for.
+ * while it starts an observer, which may take 40 s: of sockets that open each is waited for twice as long as the one before, up to 2 min.
  */
 const SILENT_LIMIT_MS = 15_000;
 /** A page that never was connected says what may be wrong after so many sockets in vain, and so long: a server that starts may take some. */
@@ -93,7 +93,8 @@ export class PageLink extends Disposing {
     this._socket = socket;
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
-      this._waitForWord();
+      // Longer each time: where all is slow it comes late, and yet it comes.
+      this._waitForWord(2 ** Math.min(this._attempt, 3));
       this._isOpen = true;
       this._opened.emit();
     };
@@ -103,9 +104,9 @@ export class PageLink extends Disposing {
   }
 
   /** The socket is given up unless it opens in time, and then says something in time. */
-  private _waitForWord(): void {
+  private _waitForWord(times = 1): void {
     clearTimeout(this._timer);
-    this._timer = setTimeout(() => this._onClose(), SILENT_LIMIT_MS);
+    this._timer = setTimeout(() => this._onClose(), times * SILENT_LIMIT_MS);
   }
 
   /** Send a message; dropped while the link is down, since everything is asked again when it opens. */

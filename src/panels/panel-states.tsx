@@ -441,6 +441,14 @@ function nextRunWords(
   { notebook, name }: ClusterTarget,
   trans: TranslationBundle
 ): { readonly label: string; readonly hint: string } {
+  if (notebook === undefined && name === undefined) {
+    return {
+      label: trans.__('Follow the next run'),
+      hint: trans.__(
+        'Shows the next cluster here. Others are chosen in the sidebar, under Cluster.'
+      )
+    };
+  }
   const file = fileName(notebook ?? '');
   if (name === undefined) {
     return {

@@ -273,6 +273,14 @@ describe('memory', () => {
     expect(limit()).toBe(1130);
     // Asked for by itself, one that was gone before has its own.
     expect(limit([1])).toBe(1000);
+    // One that came in the place of another counts in its place.
+    const replaced = [
+      { worker: 0, name: 'w0', memoryLimit: 1100, left: 12, joined: 0 },
+      { worker: 2, name: 'w2', memoryLimit: 30, left: 12.9, joined: 0 },
+      { worker: 3, name: 'w0', memoryLimit: 1100, left: 12.8, joined: 12.2 }
+    ];
+    ingestBlock(log, rowsToBlock(9, 'workers', replaced));
+    expect(limit()).toBe(1130);
   });
 
   it('takes what comes at the moment in which a worker leaves for nobody’s', () => {

@@ -70,11 +70,12 @@ export function labelledTicks(
     .filter(
       ({ x, width, isMoved }, i) =>
         !isMoved ||
-        [placed[i - 1], placed[i + 1]].every(
-          other =>
-            other === undefined ||
-            Math.abs(other.x - x) >= (other.width + width) / 2 + GAP
-        )
+        (width <= pixels &&
+          [placed[i - 1], placed[i + 1]].every(
+            other =>
+              other === undefined ||
+              Math.abs(other.x - x) >= (other.width + width) / 2 + GAP
+          ))
     )
     .map(({ text, x }) => ({ text, x }));
 }

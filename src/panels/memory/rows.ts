@@ -20,6 +20,7 @@ import {
   formatByteSeconds,
   formatChange,
   formatClock,
+  formatCount,
   formatDifference,
   formatDuration,
   formatMoment,
@@ -361,6 +362,7 @@ export function subtitleOf(
 /** Where the loss of a worker is drawn. */
 export type LostMark = {
   readonly key: string;
+  readonly worker: number;
   readonly t: number;
   readonly sentence: string;
 };
@@ -374,19 +376,21 @@ export function lostMarks(
 ): LostMark[] {
   const { lost = [] } = result;
   const runs = result.runs.filter(({ run }) => !hidden.has(`run ${run}`));
-  return lost.flatMap(worker => {
-    const sentence = lostSentence(worker, trans);
-    const key = `lost ${worker.worker}`;
+  return lost.flatMap(row => {
+    const { worker } = row;
+    const sentence = lostSentence(row, trans);
+    const key = `lost ${worker}`;
     return align === 'clock' || result.runs.length === 0
-      ? [{ key, t: worker.t, sentence }]
+      ? [{ key, worker, t: row.t, sentence }]
       : runs
           .filter(
             ({ start, stopped }) =>
-              start <= worker.t && worker.t <= (stopped ?? Infinity)
+              start <= row.t && row.t <= (stopped ?? Infinity)
           )
           .map(({ run, start }) => ({
             key: `${key} ${run}`,
-            t: worker.t - start,
+            worker,
+            t: row.t - start,
             sentence
           }));
   });
@@ -421,30 +425,48 @@ export function lostSentence(
   return sentences.join(' ');
 }
 
-/** What the legend says of all of them: the sentence of a single one; null: none was lost. */
+/** As many losses the legend tells of; the table has all. */
+const MOST_IN_LEGEND = 10;
+
+/** What the legend says of those that have marks: the sentence of a single one; null: none has. */
 export function lostLegend(
-  { lost = [], lostLeftOut = 0 }: MemoryResult,
+  result: MemoryResult,
+  marks: readonly LostMark[],
   trans: Trans
 ): { readonly text: string; readonly sentences: readonly string[] } | null {
-  const sentences = lost.map(worker => lostSentence(worker, trans));
-  const count = lost.length + lostLeftOut;
+  const marked = new Set(marks.map(({ worker }) => worker));
+  const { lost: all = [], lostLeftOut = 0 } = result;
+  const lost = all.filter(({ worker }) => marked.has(worker));
+  // (whether those left out would have marks, nobody knows unless all others have)
+  const count = lost.length + (lost.length === all.length ? lostLeftOut : 0);
   if (count === 0) {
     return null;
   }
-  if (lostLeftOut > 0) {
-    sentences.unshift(
-      trans._n(
-        '%1 more was lost before these.',
-        '%1 more were lost before these.',
-        lostLeftOut
-      )
-    );
-  }
+  const told = lost.slice(-MOST_IN_LEGEND);
+  const before = count - told.length;
+  const sentences = [
+    ...(before > 0
+      ? [
+          trans._n(
+            '%2 more was lost before these.',
+            '%2 more were lost before these.',
+            before,
+            formatCount(before)
+          )
+        ]
+      : []),
+    ...told.map(worker => lostSentence(worker, trans))
+  ];
   return {
     text:
       count === 1
         ? trans.__('%1 was lost', workerLabel(lost[0]?.name ?? '', trans))
-        : trans._n('%1 worker was lost', '%1 workers were lost', count),
+        : trans._n(
+            '%2 worker was lost',
+            '%2 workers were lost',
+            count,
+            formatCount(count)
+          ),
     sentences
   };
 }

@@ -169,7 +169,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
               </button>
             </li>
           ))}
-        <LostLegend result={result} trans={trans} />
+        <LostLegend result={result} marks={lost} trans={trans} />
       </ul>
       {props.showsBreakdown && (
         <Breakdown context={context} trans={trans} width={width} />
@@ -258,9 +258,10 @@ function LostSign(): JSX.Element {
 /** What the marks of the chart stand for, after its lines. */
 function LostLegend(props: {
   readonly result: MemoryResult;
+  readonly marks: readonly LostMark[];
   readonly trans: TranslationBundle;
 }): JSX.Element | null {
-  const legend = lostLegend(props.result, props.trans);
+  const legend = lostLegend(props.result, props.marks, props.trans);
   return (
     legend && (
       <li className="sw-legend-item" title={legend.sentences.join('\n')}>

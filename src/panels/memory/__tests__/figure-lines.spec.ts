@@ -750,7 +750,12 @@ describe('what plotly does in these charts', () => {
 });
 
 describe('a worker that was lost', () => {
-  const at = (t: number): LostMark => ({ key: `lost ${t}`, t, sentence: '' });
+  const at = (t: number): LostMark => ({
+    key: `lost ${t}`,
+    worker: 0,
+    t,
+    sentence: ''
+  });
 
   it('has a line and a ✕ at its time, within the axis', () => {
     const lost = [at(3), at(9)];

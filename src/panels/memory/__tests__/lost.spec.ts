@@ -1,7 +1,13 @@
 /** What is said of workers that were lost, and where it is drawn. */
 import { english } from '../../../testing/translators';
 import type { LostWorker, MemoryResult } from '../../../wire/panel-link';
-import { lostLegend, lostMarks, lostSentence, tableOf } from '../rows';
+import {
+  type Align,
+  lostLegend,
+  lostMarks,
+  lostSentence,
+  tableOf
+} from '../rows';
 
 const GiB = 2 ** 30;
 const worker = (of: Partial<LostWorker> = {}): LostWorker => ({
@@ -98,7 +104,8 @@ describe('its marks', () => {
 });
 
 it('the legend names a single one, and counts several', () => {
-  const legend = (of: Partial<MemoryResult>) => lostLegend(result(of), english);
+  const legend = (of: Partial<MemoryResult>) =>
+    lostLegend(result(of), lostMarks(result(of), 'clock', english), english);
   const one = lostSentence(worker(), english);
   expect(legend({})).toBeNull();
   expect(legend({ lost: [worker()] })).toEqual({
@@ -112,6 +119,21 @@ it('the legend names a single one, and counts several', () => {
     text: '4 workers were lost',
     sentences: ['3 more were lost before these.', one]
   });
+  const many = Array.from({ length: 1500 }, (_, i) => worker({ worker: i }));
+  expect(legend({ lost: many })!.text).toBe('1,500 workers were lost');
+  expect(legend({ lost: many })!.sentences).toHaveLength(11);
+});
+
+it('the legend names those alone that have marks', () => {
+  const of = result({
+    lost: [worker(), worker({ worker: 2, t: 30 })],
+    runs: [run(7, 10, 20)]
+  });
+  const legend = (...at: [Align, ReadonlySet<string>?]) =>
+    lostLegend(of, lostMarks(of, at[0], english, at[1]), english)?.text;
+  expect(legend('clock')).toBe('2 workers were lost');
+  expect(legend('zero')).toBe('worker 1 was lost');
+  expect(legend('zero', new Set(['run 7']))).toBeUndefined();
 });
 
 it('the table has a row for each, with what it had last', () => {

@@ -599,13 +599,13 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     const made = jest.spyOn(global, 'setTimeout');
     fleet.kill(first.worker);
     await waitFor('the report', () => client.history.length === 3);
-    const delays = made.mock.calls.map(([, delay]) => delay ?? 0);
-    const held = made.mock.results
-      .map(({ value }) => value as NodeJS.Timeout & { _destroyed: boolean })
-      .filter((timer, i) => delays[i]! >= 500 && !timer._destroyed)
-      .filter(timer => timer.hasRef());
-    expect(Math.max(...delays)).toBeGreaterThanOrEqual(500);
-    expect(held).toEqual([]);
+    // So long its link may take to end.
+    const isLimit = made.mock.calls.map(([, delay]) => delay === 500);
+    const limits = made.mock.results
+      .map(({ value }) => value as NodeJS.Timeout)
+      .filter((_, i) => isLimit[i]);
+    expect(limits).not.toHaveLength(0);
+    expect(limits.map(timer => timer.hasRef())).not.toContain(true);
   });
 
   it('binds data that the client has put, and finds it', async () => {
