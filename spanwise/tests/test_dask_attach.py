@@ -198,8 +198,12 @@ def test_bandwidths_are_those_of_dask(cluster: DaskProcesses, client: distribute
     with spanwise.attach(client) as attached:
         # (Dask estimates from what is larger than 1 MB)
         first, second = sorted(client.nthreads())
-        large = [client.submit(bytes, 2_000_000, workers=first, pure=False) for _ in range(3)]
-        client.submit(joined, *large, workers=second, pure=False).result()
+
+        def told() -> bool:
+            # (a worker forgets what came while it waited for the answer to its heartbeat)
+            large = [client.submit(bytes, 2_000_000, workers=first, pure=False) for _ in range(3)]
+            client.submit(joined, *large, workers=second, pure=False).result()
+            return bool(client.run_on_scheduler(asked)[2])
 
         def same() -> bool:
             total, types, workers = client.run_on_scheduler(asked)
@@ -212,7 +216,7 @@ def test_bandwidths_are_those_of_dask(cluster: DaskProcesses, client: distribute
             assert (ours["total"], ours["types"], pairs) == (total, types, workers)
             return True
 
-        until(lambda: client.run_on_scheduler(asked)[2], "they are told")
+        until(told, "they are told")
         # (they change with each heartbeat, which may come before both have been asked)
         workers = [each for each in cluster.processes if each.pid != cluster.scheduler.pid]
         try:
