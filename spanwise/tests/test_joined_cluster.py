@@ -348,10 +348,15 @@ def test_futures_of_another_client_are_taken_by_all_calls(owner: Client, tmp_pat
         owner.cancel(late)
         (tmp_path / "gate").touch()
         # Ids are each client's own: neither takes a task of its own for the other's.
-        runs, mine = owner.submit(long_sleep, pure=False), guest.submit(long_sleep, pure=False)
+        # What has begun keeps its thread, also when it is cancelled: a gate lets it end.
+        (apart := tmp_path / "apart").mkdir()
+        runs, mine = (
+            each.submit(mark_and_wait, str(apart), i) for i, each in enumerate((owner, guest))
+        )
         guest.cancel([runs])
         assert (runs.status, mine.status) == ("cancelled", "pending")
         mine.cancel()
+        (apart / "gate").touch()
     # Of another cluster there is only the value.
     with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as other:
         for call in (
