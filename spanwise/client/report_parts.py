@@ -86,8 +86,8 @@ class _OfCluster:
         info = self._client.scheduler_info(0)
         ends = sections.statuses(records or ())
         return [
-            ("Tasks failed", sections.count(ends["error"])),
-            ("Tasks lost", sections.count(ends["lost"])),
+            ("Failed task runs", sections.count(ends["error"])),
+            ("Lost task runs", sections.count(ends["lost"])),
             *_size(info["n_workers"], info["total_threads"], info["total_memory"]),
             *_versions(),
         ]
@@ -145,8 +145,8 @@ class _OfDask:
         newest = self._viewer.newest
         there = [] if newest is None else [("distributed version", newest.distributed)]
         return [
-            ("Tasks failed", sections.count(sections.statuses(records or ())["error"])),
-            ("Tasks lost", sections.count(None)),
+            ("Failed task runs", sections.count(sections.statuses(records or ())["error"])),
+            ("Lost task runs", sections.count(None)),
             *_size(len(workers), threads, limit),
             *_versions(),
             *((name, sections.word(version)) for name, version in there),

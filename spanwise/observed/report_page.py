@@ -151,7 +151,7 @@ def summary(
     """
     rows = [[word("Duration"), seconds(duration)]]
     if records is not None:
-        rows.append([word("Tasks"), count(len(records))])
+        rows.append([word("Task runs"), count(len(records))])
         rows += [
             [word(action, "parts"), seconds(total)]
             for action, total in sorted(seconds_by_action(records).items())
@@ -374,7 +374,7 @@ def spans(infos: Sequence[SpanInfo], begin: float, end: float) -> Section:
     ]
     section = table(
         "Spans",
-        "Span|#Tasks|#Failed|#Thread time|#CPU|#Transfer|#Idle|#Results",
+        "Span|#Task runs|#Failed runs|#Thread time|#CPU|#Transfer|#Idle|#Results",
         rows,
         NO_TASKS,
         "Those that were active in this time, each with the figures of its whole life; what is "

@@ -51,7 +51,10 @@ def task_stream_page(records: Sequence[Record], source: str, slots: Mapping[str,
                 *summary(
                     duration,
                     records,
-                    [("Tasks failed", count(ends["error"])), ("Tasks lost", count(ends["lost"]))],
+                    [
+                        ("Failed task runs", count(ends["error"])),
+                        ("Lost task runs", count(ends["lost"])),
+                    ],
                 ),
             ],
         }

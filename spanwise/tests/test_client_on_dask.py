@@ -93,7 +93,7 @@ def told(client: Any, futures: list[Any], compared: int) -> Told:
     of_block = {each["key"] for each in stream.data}
     noted = {str(each["key"]) for each in records if each["key"] not in of_block}
     assert set(sections["Task Stream"]["records"]["key"]) == noted
-    assert dict(values(sections["Summary"]))["Tasks"] == len(noted)
+    assert dict(values(sections["Summary"]))["Task runs"] == len(noted)
     seconds = sum(
         part["stop"] - part["start"]
         for record in records

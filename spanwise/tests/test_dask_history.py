@@ -90,7 +90,7 @@ def test_what_the_ring_has_lost_is_told(client: distributed.Client) -> None:
             client.gather(client.map(abs, range(1_600), key="lost", pure=False))
         finally:
             loop.call_soon_threadsafe(turn.release)
-        lost = missing(attached, r"^([0-9,]+) tasks before .* are missing")
+        lost = missing(attached, r"^([0-9,]+) task runs before .* are missing")
         records = len(attached.get_task_stream())
         assert 0 < records < 1_600
         # (rows of graphs and clients, which leave the ring too, are not counted)

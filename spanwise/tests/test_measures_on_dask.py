@@ -228,8 +228,8 @@ class TestReport:
         assert_same_records(records, noted)
         assert sections["Task Stream"]["records"]["key"] == [each["key"] for each in records]
         facts = dict(values(sections["Summary"]))
-        assert facts["Tasks"] == len(records) == 22
-        assert (facts["Tasks failed"], facts["Tasks lost"]) == (0, None)
+        assert facts["Task runs"] == len(records) == 22
+        assert (facts["Failed task runs"], facts["Lost task runs"]) == (0, None)
         assert (facts["Workers"], facts["Threads"]) == (2, 4)
         assert facts["distributed version"] == distributed.__version__
         assert facts["Duration"] == stop - start
@@ -306,7 +306,7 @@ class TestReport:
         with spanwise.performance_report(tmp_path / "report.html"):
             pass
         sections = read(tmp_path / "report.html")
-        assert dict(values(sections["Summary"]))["Tasks"] == 0
+        assert dict(values(sections["Summary"]))["Task runs"] == 0
         for title in ("Task Stream", "Spans", "Workers’ profile", "Memory runs"):
             assert sections[title]["missing"], title
         missing = sections["Scheduler’s log"]["missing"]

@@ -273,7 +273,7 @@ def test_a_picture_has_each_part_of_the_records(
     assert boxes_of(stream.figure) == parts_of(stream.data) != boxes_of(page)
     summary = stream.figure.content["sections"][-1]
     values = {row[0]["value"]: row[1]["value"] for row in summary["rows"]}
-    assert (values["Tasks"], values["Tasks failed"]) == (2, 1)
+    assert (values["Task runs"], values["Failed task runs"]) == (2, 1)
     assert values["Duration"] == pytest.approx(
         max(part["stop"] for each in stream.data for part in each["startstops"])
         - min(part["start"] for each in stream.data for part in each["startstops"])

@@ -160,8 +160,8 @@ def test_every_figure_is_that_of_the_api(client: Client, tmp_path: Path) -> None
     records = client.get_task_stream(start, stop)
     facts = dict(values(sections["Summary"]))
     assert facts["Duration"] == stop - start
-    assert facts["Tasks"] == len(records) == 6
-    assert (facts["Tasks failed"], facts["Tasks lost"]) == (0, 0)
+    assert facts["Task runs"] == len(records) == 6
+    assert (facts["Failed task runs"], facts["Lost task runs"]) == (0, 0)
     assert (facts["Workers"], facts["Threads"]) == (2, 2)
     assert facts["Memory limit"] == client.scheduler_info()["total_memory"]
     assert facts["dask version"] == dask.__version__
@@ -545,7 +545,7 @@ def test_of_a_picture_each_box_is_where_it_belongs() -> None:
     (summary,) = report_page.summary(9.0, records, [("Fact", report_page.word("x"))])
     assert values(summary) == [
         ("Duration", 9.0),
-        ("Tasks", 2),
+        ("Task runs", 2),
         ("compute", 3.25),
         ("strange", 2.0),
         ("transfer", 0.5),

@@ -173,7 +173,7 @@ def test_d3_performance_report(
     assert {"Task Stream", "Workers’ profile", "Bandwidth by workers"} <= set(sections)
     records = client.get_task_stream(start=begin)
     facts = {name["value"]: cell["value"] for name, cell in sections["Summary"]["rows"]}
-    assert facts["Tasks"] == len(records) > 0
+    assert facts["Task runs"] == len(records) > 0
     assert facts["Workers"] == facts["Threads"] == 2
     computing = [
         part["stop"] - part["start"]

@@ -12,7 +12,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { pathEnds } from '../base/path-ends';
 import type { SelectionModel } from '../feed/selection';
-import { formatCount } from '../panels/format';
+import { executionsText, taskRunsText } from '../panels/format';
 import {
   type PassName,
   type Passes,
@@ -525,18 +525,8 @@ export function workText(
   trans: TranslationBundle
 ): string {
   return tasks === 0 && executions > 0
-    ? trans._n(
-        '%2\u00a0execution',
-        '%2\u00a0executions',
-        executions,
-        formatCount(executions)
-      )
-    : trans._n(
-        '%2\u00a0task run',
-        '%2\u00a0task runs',
-        tasks,
-        formatCount(tasks)
-      );
+    ? executionsText(executions, trans)
+    : taskRunsText(tasks, trans);
 }
 
 /**

@@ -3,7 +3,12 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { createElement } from '../charts/shown-element';
 import { ChipRow } from '../panels/chip-row';
-import { formatCount, formatDuration, formatShare } from '../panels/format';
+import {
+  formatCount,
+  formatDuration,
+  formatShare,
+  taskRunsText
+} from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
 import { undoOnKey } from '../panels/undo-key';
 import type { ClusterInfo, SpansResult } from '../wire/panel-link';
@@ -178,18 +183,16 @@ function totalsText(
   running: number,
   trans: TranslationBundle
 ): string {
-  const ended = trans._n(
-    '%2\u00a0task run · %3 of thread time',
-    '%2\u00a0task runs · %3 of thread time',
-    result.totalTasks,
-    formatCount(result.totalTasks),
-    formatDuration(totalSeconds(result))
-  );
-  if (running === 0) {
-    return ended;
-  }
-  const now = trans.__('%1 running', formatCount(running));
-  return result.totalTasks === 0 ? now : `${ended} · ${now}`;
+  const { totalTasks } = result;
+  return [
+    ...(totalTasks > 0 || running === 0
+      ? [
+          taskRunsText(totalTasks, trans),
+          trans.__('%1 of thread time', formatDuration(totalSeconds(result)))
+        ]
+      : []),
+    ...(running > 0 ? [trans.__('%1 running', formatCount(running))] : [])
+  ].join(' · ');
 }
 
 /** Why a span of the program may not be found here. */

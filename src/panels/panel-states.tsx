@@ -260,7 +260,7 @@ function isReady(worker: ClusterInfo['workers'][number]): boolean {
 export type Hidden = {
   /** How much; 0: it is not known. */
   readonly hidden: number;
-  /** Of what; tasks if left out. */
+  /** Of what; task runs if left out. */
   readonly of?: 'samples' | 'seconds' | 'transfers';
   /** The conditions that narrow it; all if left out. */
   readonly by?: readonly Condition['kind'][];
@@ -341,8 +341,8 @@ function hiddenSentence(
       return trans.__('%1 of thread time are hidden.', formatDuration(hidden));
     case undefined:
       return trans._n(
-        '%2 task is hidden.',
-        '%2 tasks are hidden.',
+        '%2 task run is hidden.',
+        '%2 task runs are hidden.',
         hidden,
         count
       );

@@ -288,7 +288,7 @@ export type ClusterInfo = {
    */
   readonly functions?: readonly number[];
   readonly capabilities: Readonly<Record<string, boolean>>;
-  /** e.g. "1.25 M tasks before 4.10 s are kept only as totals." */
+  /** e.g. "1.25 M task runs before 4.10 s are kept only as totals." */
   readonly dropped?: string;
   /** A sentence, if the log's clock is another one. */
   readonly clock?: string;

@@ -138,12 +138,12 @@ for (const colorScheme of ['light', 'dark'] as const) {
     }
     for (const [fact, value] of [
       ['Duration', 3 / 8 + 1 / 16 + 1 / 64],
-      ['Tasks', 13],
+      ['Task runs', 13],
       ['compute, all parts', 12 / 16],
       ['transfer, all parts', 4 / 64],
       ['read from disk, all parts', 4 / 128],
-      ['Tasks failed', 1],
-      ['Tasks lost', 1]
+      ['Failed task runs', 1],
+      ['Lost task runs', 1]
     ] as const) {
       await expect(
         sums!

@@ -357,7 +357,7 @@ class LanesView {
           element(
             'p',
             { class: 'note' },
-            `The ${formatCount(records.key.length)} tasks that took longest, of ${formatCount(left.of)}: ` +
+            `The ${formatCount(records.key.length)} task runs that took longest, of ${formatCount(left.of)}: ` +
               `those that are left out took ${formatDuration(left.seconds)} of the threads’ time.`
           )
         ];

@@ -484,7 +484,7 @@ describe('SpanwisePanel', () => {
     made.selection.toggleFunction('fit_fold');
     made.feed.running[0]?.answer({ ...ANSWER, totalTasks: 0 });
     expect(await drawn(panel)).toContain(
-      '456 tasks are hidden. No task of “fit_fold” is in span “warm-up”.'
+      '456 task runs are hidden. No task of “fit_fold” is in span “warm-up”.'
     );
     get(panel, '.sw-button-primary').click();
     expect(made.selection.isFiltered).toBe(false);
@@ -498,7 +498,7 @@ describe('SpanwisePanel', () => {
     made.selection.toggleWorker(2);
     made.feed.running[0]?.answer({ ...ANSWER, totalTasks: 0 });
     expect(await drawn(panel)).toContain(
-      'The filter matches no task.456 tasks are hidden. The filter: function fit_fold, worker 2.'
+      'The filter matches no task.456 task runs are hidden. The filter: function fit_fold, worker 2.'
     );
   });
 
@@ -543,7 +543,7 @@ describe('SpanwisePanel', () => {
     watching.setUnlinked(true);
     made.selection.setFilter({ workers: [7] });
     expect(await drawn(panel)).toContain(
-      'The filter matches no task.456 tasks are hidden. No task of “fit_fold” ran.'
+      'The filter matches no task.456 task runs are hidden. No task of “fit_fold” ran.'
     );
     made.selection.clear();
     expect(await drawn(panel)).toContain('No task of “fit_fold” ran.');

@@ -736,8 +736,8 @@ export function hiddenText(sides: Sides, trans: Trans): string {
     return tasks === 0
       ? ''
       : trans._n(
-          '%2 task of %3 is hidden.',
-          '%2 tasks of %3 are hidden.',
+          '%2 task run of %3 is hidden.',
+          '%2 task runs of %3 are hidden.',
           tasks,
           formatCount(tasks),
           names[i]

@@ -6,7 +6,12 @@ import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import type { Box } from '../card-place';
 import { FloatingCard } from '../floating-card';
-import { formatCount, formatShare, legendWord } from '../format';
+import {
+  executionsText,
+  formatCount,
+  formatShare,
+  legendWord
+} from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
 import { legendOf, longest, seenOf, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
@@ -388,12 +393,7 @@ function FunctionCard(props: {
       <div className="sw-card-head">
         <strong>{row.name}</strong>
         <span className="sw-card-aside">
-          {trans._n(
-            '%2\u00a0execution',
-            '%2\u00a0executions',
-            row.executions,
-            formatCount(row.executions)
-          )}
+          {executionsText(row.executions, trans)}
           {' · '}
           {props.isPartOfAll
             ? trans.__('%1 under this filter', row.shareText)

@@ -28,7 +28,7 @@ type TableColumn = {
 export type TableData = {
   readonly columns: readonly TableColumn[];
   readonly rows: readonly (readonly TableCell[])[];
-  /** Said under the table, e.g. "The first 500 of 12,640 tasks." */
+  /** Said under the table, e.g. "The first 500 of 12,640 task runs." */
   readonly note?: string;
 };
 

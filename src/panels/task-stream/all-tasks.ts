@@ -17,7 +17,7 @@ const MOST_ERROR = 200;
 /** There are more than a file holds. */
 export class TooManyTasks extends Error {
   constructor(readonly total: number) {
-    super(`${total} tasks`);
+    super(`${total} runs`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What *Export* of the Task Stream offers beside the legend: pictures of what is shown, a trace and a table of the selection's tasks. */
+/** What *Export* of the Task Stream offers beside the legend: pictures of what is shown, a trace and a table of the selection's runs. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { shownText } from '../../base/shown-text';
 import type { ClusterInfo } from '../../wire/panel-link';
@@ -88,7 +88,7 @@ export function exportItems(
     item(trans.__('Export trace for Perfetto or Chrome'), () =>
       exportTrace(sourceNow())
     ),
-    item(trans.__('Export tasks as CSV'), () => exportTasks(sourceNow()))
+    item(trans.__('Export task runs as CSV'), () => exportTasks(sourceNow()))
   ];
 }
 
@@ -295,7 +295,7 @@ async function exportTrace(source: IExportSource): Promise<void> {
             .map(each => conditionText(each, trans))
             .join(', '),
           ...(bandsLeftOut > 0 && { spans_left_out: String(bandsLeftOut) }),
-          ...(lost > 0 && { tasks_missing: lostText(lost, trans) })
+          ...(lost > 0 && { runs_missing: lostText(lost, trans) })
         }
       },
       trans
@@ -311,7 +311,7 @@ async function exportTasks(source: IExportSource): Promise<void> {
   // Beside the span, which is `default` where a notebook opens none.
   const place = columns.findIndex(({ sort }) => sort === 'span') + 1;
   downloadText(
-    `${source.fileName} tasks.csv`,
+    `${source.fileName} task runs.csv`,
     'text/csv',
     tableAsCsv({
       columns: [
@@ -341,8 +341,8 @@ async function exportTasks(source: IExportSource): Promise<void> {
 /** What a file has not. */
 function lostText(lost: number, trans: TranslationBundle): string {
   return trans._n(
-    'Up to %2 task of the selection is missing: it was dropped for want of room while this file was made.',
-    'Up to %2 tasks of the selection are missing: they were dropped for want of room while this file was made.',
+    'Up to %2 task run of the selection is missing: it was dropped for want of room while this file was made.',
+    'Up to %2 task runs of the selection are missing: they were dropped for want of room while this file was made.',
     lost,
     formatExactCount(lost)
   );
@@ -354,7 +354,7 @@ function warnOfLost(lost: number, trans: TranslationBundle): void {
   }
 }
 
-/** The tasks of the selection that have ended by now. */
+/** The runs of the selection that have ended by now. */
 async function collected(source: IExportSource): Promise<AllTasks> {
   const { model, context, trans, answered } = source;
   const cluster = context.cluster.current?.cluster;
@@ -366,7 +366,7 @@ async function collected(source: IExportSource): Promise<AllTasks> {
     time: time !== 'all' && 'last' in time ? { from: to - time.last, to } : time
   };
   try {
-    return await withNotice(trans.__('Collecting tasks…'), trans, onShare =>
+    return await withNotice(trans.__('Collecting task runs…'), trans, onShare =>
       allTasks(
         page => askRecordsPage(context, asked, page),
         async () => (await askTasksPage(context, asked, { limit: 1 })).total,
@@ -384,7 +384,7 @@ async function collected(source: IExportSource): Promise<AllTasks> {
     throw error instanceof TooManyTasks
       ? new Error(
           trans.__(
-            'the selection has %1 tasks, and a file %2 at most. Choose less of the time (Shift-drag) or filter, and export that.',
+            'the selection has %1 task runs, and a file %2 at most. Choose less of the time (Shift-drag) or filter, and export that.',
             formatCount(error.total),
             formatCount(MOST_TASKS)
           )

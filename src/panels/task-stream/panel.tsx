@@ -33,7 +33,7 @@ import { SelectedTask } from './selected-task';
 import { askTasks, type TaskQuestion } from './task-query';
 import { TaskTable } from './task-table';
 import type { Viewport } from './viewport';
-import { clockText, legendRows } from './rows';
+import { clockText, legendRows, liveText } from './rows';
 
 const ZOOM_STEP = 1.6;
 /** Room at each side of a task, in its durations: a jump shows what ran around it, a zoom the task itself. */
@@ -127,13 +127,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   }
 
   protected override liveLine(result: TaskStreamResult): string {
-    const failed = result.kinds.failed;
-    return this.trans.__(
-      '%1 task runs, %2 running, %3 failed',
-      result.tasks,
-      result.running.length,
-      failed
-    );
+    return liveText(result, this.trans);
   }
 
   protected override renderTools(

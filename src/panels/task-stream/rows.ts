@@ -20,6 +20,7 @@ import type {
 } from '../../wire/panel-link';
 import {
   cellOf,
+  executionsText,
   formatAmount,
   formatBytes,
   formatCount,
@@ -34,6 +35,7 @@ import {
   processesText,
   shareOf,
   type TableCell,
+  taskRunsText,
   workerLabel
 } from '../format';
 
@@ -117,24 +119,6 @@ export function threadsText(count: number, trans: Trans): string {
   return trans._n(
     '%2\u00a0thread',
     '%2\u00a0threads',
-    count,
-    formatCount(count)
-  );
-}
-
-function taskRunsText(count: number, trans: Trans): string {
-  return trans._n(
-    '%2\u00a0task run',
-    '%2\u00a0task runs',
-    count,
-    formatCount(count)
-  );
-}
-
-function executionsText(count: number, trans: Trans): string {
-  return trans._n(
-    '%2\u00a0execution',
-    '%2\u00a0executions',
     count,
     formatCount(count)
   );
@@ -522,8 +506,8 @@ export function endedItems(
       'cancelled',
       cancelled,
       trans._n(
-        '%2\u00a0task whose result nobody wanted any more when it came: it was cancelled, or its computation was interrupted.',
-        '%2\u00a0tasks whose results nobody wanted any more when they came: they were cancelled, or their computation was interrupted.',
+        '%2\u00a0task run whose result nobody wanted any more when it came: it was cancelled, or its computation was interrupted.',
+        '%2\u00a0task runs whose results nobody wanted any more when they came: they were cancelled, or their computation was interrupted.',
         cancelled,
         formatCount(cancelled)
       )
@@ -836,7 +820,7 @@ function partTitle(
   }
 }
 
-/** "1,200 tasks", "12 executions", "7 transfer parts" */
+/** "1,200 task runs", "12 executions", "7 transfer parts" */
 function aggregateText(box: HoveredBox, trans: Trans): string {
   const { kind, tasks: n } = box;
   const count = formatExactCount(n);
@@ -861,8 +845,8 @@ function aggregateText(box: HoveredBox, trans: Trans): string {
       );
     default:
       return box.isExecution === true
-        ? trans._n('%2 execution', '%2 executions', n, count)
-        : trans._n('%2 task run', '%2 task runs', n, count);
+        ? executionsText(n, trans, count)
+        : taskRunsText(n, trans, count);
   }
 }
 
@@ -1069,6 +1053,18 @@ export function summaryText(
     sentences.push(trans.__('Most time: %1.', most.join(', ')));
   }
   return sentences.join(' ');
+}
+
+/** What a screen reader says as the figures change: "40 task runs, 8 running, 1 failed". */
+export function liveText(
+  { tasks, running, kinds }: TaskStreamResult,
+  trans: Trans
+): string {
+  return [
+    taskRunsText(tasks, trans),
+    trans.__('%1 running', formatCount(running.length)),
+    trans.__('%1 failed', formatCount(kinds.failed))
+  ].join(', ');
 }
 
 /** Columns of view `tasks`; `sort` is what the observer calls the column. */

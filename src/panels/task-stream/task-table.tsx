@@ -124,8 +124,8 @@ function tasksAsTable(
     note:
       result !== null && result.total > rows.length
         ? trans._n(
-            '%2 to %3 of %4\u00a0task.',
-            '%2 to %3 of %4\u00a0tasks.',
+            '%2 to %3 of %4\u00a0task run.',
+            '%2 to %3 of %4\u00a0task runs.',
             result.total,
             formatCount(offset + 1),
             formatCount(last),

@@ -73,11 +73,12 @@ export function unwatchedSentence(from: number, to: number): string {
 }
 
 export function droppedSentence(runs: number, beforeSeconds: number): string {
-  return `${formatCount(runs)} tasks before ${formatDuration(beforeSeconds)} are kept only as totals.`;
+  return `${formatCount(runs)} task runs before ${formatDuration(beforeSeconds)} are kept only as totals.`;
 }
 
 export function lostSentence(runs: number, beforeSeconds: number): string {
-  const what = runs > 0 ? `${formatCount(runs)} tasks` : 'Some measurements';
+  const what =
+    runs > 0 ? `${formatCount(runs)} task runs` : 'Some measurements';
   return `${what} before ${formatDuration(beforeSeconds)} are missing: they did not reach the observer.`;
 }
 

@@ -229,7 +229,7 @@ describe('a cell that ran again', () => {
     answer();
     const found = await state('Nothing of the filter ran in these passes.');
     expect(found.textContent?.replaceAll('\u00a0', ' ')).toContain(
-      '1 task of # fit [3] is hidden. 1 task of # fit [4] is hidden. The filter: function b.'
+      '1 task run of # fit [3] is hidden. 1 task run of # fit [4] is hidden. The filter: function b.'
     );
     expect(panel.node.querySelector('.sw-Compare-headline')).toBeNull();
     // Of an answer to the filter before nothing is said.

@@ -478,15 +478,15 @@ describe('a trace', () => {
     });
   });
 
-  it('says how many tasks were dropped while it was made, also on the page', async () => {
+  it('says how many runs were dropped while it was made, also on the page', async () => {
     const warning = jest.spyOn(Notification, 'warning').mockReturnValue('');
     await choose('Export trace for Perfetto or Chrome');
     await answerTasks({ lost: 1234 });
     await waitFor('a file', () => saved.length > 0);
     const text =
-      'Up to 1,234 tasks of the selection are missing: they were dropped for want of room while this file was made.';
+      'Up to 1,234 task runs of the selection are missing: they were dropped for want of room while this file was made.';
     expect(JSON.parse(saved[0]!.text)).toMatchObject({
-      otherData: { tasks_missing: text }
+      otherData: { runs_missing: text }
     });
     expect(warning.mock.calls.map(([said]) => said)).toEqual([text]);
   });
@@ -676,7 +676,7 @@ describe('a trace', () => {
     await answerTasks({ total: 1_250_000 });
     await waitFor('an error', () => errors.length > 0);
     expect(errors[0]!.replaceAll('\u00a0', ' ')).toBe(
-      'Nothing was exported: the selection has 1.25 M tasks, and a file 50,000 at most. Choose less of the time (Shift-drag) or filter, and export that.'
+      'Nothing was exported: the selection has 1.25 M task runs, and a file 50,000 at most. Choose less of the time (Shift-drag) or filter, and export that.'
     );
     expect(saved).toEqual([]);
   });
@@ -691,7 +691,7 @@ it('is no error where the user gives it up', async () => {
       options!.actions![0]!.callback(new MouseEvent('click'));
       return 'notice';
     });
-  await choose('Export tasks as CSV');
+  await choose('Export task runs as CSV');
   await answerTasks({ total: 3000, next: [1, 0] });
   await waitFor('the end', () => dismiss.mock.calls.length > 0);
   await act(async () => Promise.resolve());
@@ -731,10 +731,10 @@ it('the table of tasks has those of the selection, with their cells', async () =
       })
     );
   });
-  await choose('Export tasks as CSV');
+  await choose('Export task runs as CSV');
   await answerTasks({}, inCell);
   await waitFor('a file', () => saved.length > 0);
-  expect(saved[0]!.name).toBe('task-stream first-look tasks.csv');
+  expect(saved[0]!.name).toBe('task-stream first-look task runs.csv');
   const lines = saved[0]!.text.split('\r\n');
   expect(lines[0]).toBe(
     'key,function,span,cell,worker,thread,status,start_seconds,duration_seconds,cpu_seconds,waited_seconds,size_bytes,error'
@@ -749,11 +749,11 @@ it('the table of tasks has those of the selection, with their cells', async () =
 
 it('the table of tasks says how many were dropped while it was made, also on the page', async () => {
   const warning = jest.spyOn(Notification, 'warning').mockReturnValue('');
-  await choose('Export tasks as CSV');
+  await choose('Export task runs as CSV');
   await answerTasks({ lost: 1 });
   await waitFor('a file', () => saved.length > 0);
   const text =
-    'Up to 1 task of the selection is missing: it was dropped for want of room while this file was made.';
+    'Up to 1 task run of the selection is missing: it was dropped for want of room while this file was made.';
   const lines = saved[0]!.text.split('\r\n');
   expect(lines.at(-1)).toBe(text + ','.repeat(lines[0]!.split(',').length - 1));
   expect(warning.mock.calls.map(([said]) => said)).toEqual([text]);
@@ -766,7 +766,7 @@ it('the table of no task says what its figures are in', async () => {
       ask(log, 'task-stream', { filter: { functions: ['none'] }, ended: true })
     );
   });
-  await choose('Export tasks as CSV');
+  await choose('Export task runs as CSV');
   await answerTasks();
   await waitFor('a file', () => saved.length > 0);
   expect(saved[0]!.text).toBe(

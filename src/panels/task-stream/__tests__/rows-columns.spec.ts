@@ -773,8 +773,8 @@ describe('the card of a box', () => {
     ['disk', 'disk for load', '4,000 disk parts'],
     ['import', 'importing modules for load', '4,000 parts that import modules'],
     ['serialize', '(de)serialise for load', '4,000 (de)serialise parts'],
-    ['compute', 'load', '4,000 task runs'],
-    ['failed', 'load', '4,000 task runs']
+    ['compute', 'load', '4,000\u00a0task runs'],
+    ['failed', 'load', '4,000\u00a0task runs']
   ] as const)('of kind %s is called so', (kind, one, many) => {
     expect(cardOf({ ...box, kind }, detail, english).title).toBe(one);
     const all = cardOf({ ...box, kind, tasks: 4000 }, detail, english);

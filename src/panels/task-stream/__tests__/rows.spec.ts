@@ -32,6 +32,7 @@ import {
   legendItems,
   partRows,
   stripBars,
+  liveText,
   summaryText,
   taskColumns,
   taskRow,
@@ -345,6 +346,15 @@ describe('rows of the task stream', () => {
     const runs = new Set(run.boxes.map(each => each.run)).size;
     expect(plain(summaryText(result, english, false))).toMatch(
       `${runs} task runs in 30.5 s. 4 workers. 8 threads. 8 running. 1 failed. Most time: fit_fold`
+    );
+  });
+
+  it('says what changes in words, one run as one', () => {
+    expect(plain(liveText(result, english))).toMatch(
+      /^\d+ task runs, 8 running, 1 failed$/
+    );
+    expect(plain(liveText({ ...result, tasks: 1 }, english))).toMatch(
+      /^1 task run, /
     );
   });
 });

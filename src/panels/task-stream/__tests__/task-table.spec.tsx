@@ -70,6 +70,12 @@ it('shows the duration beside the key where there is no room for all', async () 
   expect(texts('td')[0]).toBe(key);
   expect(texts('.sw-table-before')).toEqual([key.slice(0, -3)]);
 
+  // Each row is a run, of a task that may have several.
+  await act(async () =>
+    watch.answer({ view: 'tasks', rows: [run], total: 12_640 })
+  );
+  expect(texts('.sw-table-note')).toEqual(['1 to 1 of 12,640\u00a0task runs.']);
+
   const button = page.querySelectorAll<HTMLElement>('th button')[1]!;
   await act(async () => button.click());
   expect(watch.changes.at(-1)).toMatchObject({

@@ -504,7 +504,7 @@ describe('the observer', () => {
     ]);
     await panel.next('clusters', ({ clusters }) =>
       String(clusters[0]?.['dropped']).startsWith(
-        '1,200 tasks before 7.00\u00a0s are missing'
+        '1,200 task runs before 7.00\u00a0s are missing'
       )
     );
   });

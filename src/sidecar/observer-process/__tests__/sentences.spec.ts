@@ -20,7 +20,7 @@ describe('times in sentences', () => {
     expect(plain).toEqual([
       'Reconnecting. Figures are from 13 min 49 s; your computation goes on.',
       'Reconnecting. Figures are from 4.10 s.',
-      '1.25 M tasks before 13 min 49 s are kept only as totals.',
+      '1.25 M task runs before 13 min 49 s are kept only as totals.',
       'Some measurements before 4.10 s are missing: they did not reach the observer.',
       '1,250 changes of fine performance metrics from 4.10 s on are missing: there are more different ones than are kept.',
       'The first 13 min 49 s were before Spanwise was attached: of these only what Dask had recorded is shown.'

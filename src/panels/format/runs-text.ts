@@ -1,0 +1,20 @@
+import type { Trans } from '../../base/trans';
+import { formatCount } from './count';
+
+/** "40 task runs": a task that was tried four times has run four times. */
+export function taskRunsText(
+  count: number,
+  trans: Trans,
+  figure = formatCount(count)
+): string {
+  return trans._n('%2\u00a0task run', '%2\u00a0task runs', count, figure);
+}
+
+/** "12 executions" of functions: of the parts of a fused task each is one. */
+export function executionsText(
+  count: number,
+  trans: Trans,
+  figure = formatCount(count)
+): string {
+  return trans._n('%2\u00a0execution', '%2\u00a0executions', count, figure);
+}
