@@ -898,7 +898,7 @@ export type LineBins = {
   readonly mean: readonly number[];
 };
 
-/** why: the end of a sentence about it, empty if nobody knows. process: of its newest sample; null: there is none. memoryLimit 0: it had none. */
+/** why: English words about its end, of whoever told of it; empty if nobody knows. process: of its newest sample; null: there is none. memoryLimit 0: it had none. */
 export type LostWorker = {
   readonly worker: number;
   readonly name: string;

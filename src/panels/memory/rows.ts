@@ -396,19 +396,19 @@ export function lostMarks(
   });
 }
 
-/** "worker 1 was lost at 12.3 s: it was ended by SIGKILL. Its process last had 3.88 GiB, 97 % of its limit of 4.00 GiB." */
+/** "worker 1 was lost at 12.3 s. What is told of its end: “was ended by SIGKILL”. Its process last had 3.88 GiB, 97 % of its limit of 4.00 GiB." */
 export function lostSentence(
   { name, t, why, process, memoryLimit }: LostWorker,
   trans: Trans
 ): string {
   const label = workerLabel(name, trans);
   const at = formatMoment(t);
-  const sentences = [
-    // All that is known of a worker of Dask.
-    why === '' || why === 'lost'
-      ? trans.__('%1 was lost at %2.', label, at)
-      : trans.__('%1 was lost at %2: it %3.', label, at, why)
-  ];
+  const sentences = [trans.__('%1 was lost at %2.', label, at)];
+  // (of a worker of Dask nothing else is known)
+  if (why !== '' && why !== 'lost') {
+    // The scheduler's words, which are English and may be a sentence or the end of one: none of another language has a place for them.
+    sentences.push(trans.__('What is told of its end: “%1”.', why));
+  }
   if (process !== null) {
     const held = formatBytes(process);
     sentences.push(

@@ -1,4 +1,5 @@
 /** What is said of workers that were lost, and where it is drawn. */
+import type { Trans } from '../../../base/trans';
 import { english } from '../../../testing/translators';
 import type { LostWorker, MemoryResult } from '../../../wire/panel-link';
 import {
@@ -57,8 +58,36 @@ describe('the sentence about a lost worker', () => {
 
   it('says when, why, and how near its limit it was', () => {
     expect(said({})).toBe(
-      'worker 1 was lost at 12.3 s: it was ended by SIGKILL. Its process last had 3.88 GiB, 97 % of its limit of 4.00 GiB.'
+      'worker 1 was lost at 12.3 s. What is told of its end: “was ended by SIGKILL”. Its process last had 3.88 GiB, 97 % of its limit of 4.00 GiB.'
     );
+  });
+
+  it('quotes what the scheduler says, whatever it is, beside whole sentences of ours', () => {
+    const told = (why: string) => {
+      const texts: string[] = [];
+      const trans: Trans = {
+        ...english,
+        __: (text, ...args) => {
+          texts.push(text);
+          return english.__(text, ...args);
+        }
+      };
+      const sentence = plain(
+        lostSentence(worker({ why, process: null }), trans)
+      );
+      return { sentence, texts };
+    };
+    for (const why of ['stopped answering', 'The process has ended.']) {
+      const { sentence, texts } = told(why);
+      expect(sentence).toBe(
+        `worker 1 was lost at 12.3 s. What is told of its end: “${why}”.`
+      );
+      expect(texts).toEqual([
+        'worker %1',
+        '%1 was lost at %2.',
+        'What is told of its end: “%1”.'
+      ]);
+    }
   });
 
   it('leaves out what nobody knows', () => {
