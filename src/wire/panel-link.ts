@@ -473,7 +473,8 @@ export type TaskStreamResult = {
   /** How many more running tasks the filter hides. A filter by status hides all: their status is not known before they end. */
   readonly othersRunning: number;
   /**
-   * Whole-run strip: 240 equal bins over from…to; thread seconds per bin of compute, transfer, disk, other; failed: how many failed or lost;
+   * Whole-run strip: 240 equal bins over from…to; thread seconds per bin of compute, transfer, disk, other, of a run that has seceded those for
+   * which it held a thread (by an observer of before all); failed: how many failed or lost;
    * threads: the most that there were at a time, left out by an observer of before.
    */
   readonly strip: {

@@ -15,6 +15,7 @@ import type {
   FineMetricsResult,
   TimeRange
 } from '../../wire/panel-link';
+import { runningSeconds, stripBars } from '../../panels/task-stream/rows';
 import { ask } from './ask';
 
 const END = TICKS * TICK;
@@ -89,6 +90,27 @@ describe('tasks that leave their threads', () => {
           6
         );
       }
+    }
+  });
+
+  it('are in the strip of the whole run, and keep their workers busy, while they hold them', () => {
+    for (const each of drawn) {
+      const stream = ask(each.log, 'task-stream', { now: END });
+      const going = runningSeconds(stream);
+      let held = 0;
+      for (const { worker, busy } of stream.workers) {
+        const own = expectedOf(each, [0, TICKS], [worker]).busy;
+        expect(busy + (going.get(worker) ?? 0)).toBeCloseTo(own, 6);
+        held += own;
+      }
+      const { strip, from, to } = stream;
+      const bars = stripBars(stream);
+      const drawnShares = bars.map(
+        bar => bar.compute + bar.disk + bar.transfer
+      );
+      const whole = (strip.threads! * (to - from)) / bars.length;
+      expect(drawnShares.reduce(add, 0) * whole).toBeCloseTo(held, 6);
+      expect(Math.max(...drawnShares)).toBeLessThanOrEqual(1 + 1e-9);
     }
   });
 

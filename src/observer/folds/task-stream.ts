@@ -1,7 +1,7 @@
 import { BoxKind, RunStatus } from '../../records/enumerations';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
-import { scanHeld } from '../tiles/held-places';
+import { heldByRow, scanHeld } from '../tiles/held-places';
 import { atLeast } from '../tiles/scan-rows';
 import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
@@ -15,6 +15,7 @@ import {
   ROWS_PER_SLICE,
   type FoldContext,
   type Honoured,
+  type Range,
   type Slices
 } from './context';
 import { Coverage } from './coverage';
@@ -205,6 +206,7 @@ function* scanStrip(
   let firstStart = Infinity;
   let lastStop = -Infinity;
   let seen = 0;
+  const heldOf = heldByRow(log);
   for (const [rows, first, end] of log.runZones.zones(
     -Infinity,
     Infinity,
@@ -220,12 +222,13 @@ function* scanStrip(
       const stop = start + Math.max(0, columns.duration[j]!);
       const own = ownPasses(context, columns.span[j]!, columns.function[j]!);
       const run = columns.run[j]!;
-      let seconds = own ? stop - start : 0;
+      const places = heldOf.get(rows[i]!);
+      let seconds = 0;
       let isShown = own;
       if (log.lastParts.get(run) >= 0) {
         const parts = addParts(
           context,
-          { run, start, stop, own },
+          { run, start, stop, own, places },
           covers,
           kinds,
           isInRange
@@ -233,7 +236,7 @@ function* scanStrip(
         seconds = parts.seconds;
         isShown ||= parts.anyHeld;
       } else if (own) {
-        covers.compute.add(start, stop);
+        seconds = addHeld(covers.compute, start, stop, places);
       }
       if (isShown) {
         newestStart = Math.max(newestStart, start);
@@ -321,12 +324,14 @@ function addParts(
     run,
     start,
     stop,
-    own
+    own,
+    places
   }: {
     readonly run: number;
     readonly start: number;
     readonly stop: number;
     readonly own: boolean;
+    readonly places: Places;
   },
   covers: Readonly<Record<'compute' | 'transfer' | 'disk' | 'other', Coverage>>,
   kinds: KindCounts,
@@ -354,23 +359,45 @@ function addParts(
     isDivided = true;
     if (passes) {
       anyHeld = true;
-      seconds += part.duration;
-      covers[series].add(from, to);
+      seconds += addHeld(covers[series], from, to, places);
     }
     if (own && from > explained) {
-      seconds += from - explained;
-      covers.other.add(explained, from);
+      seconds += addHeld(covers.other, explained, from, places);
     }
     explained = Math.max(explained, to);
   }
   if (own && !isDivided) {
-    seconds = stop - start;
-    covers.compute.add(start, stop);
+    seconds = addHeld(covers.compute, start, stop, places);
   } else if (own && stop > explained) {
-    seconds += stop - explained;
-    covers.other.add(explained, stop);
+    seconds += addHeld(covers.other, explained, stop, places);
   }
   return { seconds, anyHeld };
+}
+
+/** When a run that has seceded held a thread; undefined: it has not, and held its own throughout. */
+type Places = readonly Range[] | undefined;
+
+/** Adds what a run did from one time to another while it held a thread; returns the seconds. */
+function addHeld(
+  cover: Coverage,
+  from: number,
+  to: number,
+  places: Places
+): number {
+  if (places === undefined) {
+    cover.add(from, to);
+    return to - from;
+  }
+  let seconds = 0;
+  for (const place of places) {
+    const begin = Math.max(from, place.from);
+    const end = Math.min(to, place.to);
+    if (end > begin) {
+      cover.add(begin, end);
+      seconds += end - begin;
+    }
+  }
+  return seconds;
 }
 
 function laneAndStatusPass(

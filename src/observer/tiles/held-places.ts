@@ -30,6 +30,17 @@ const heldOf = new WeakMap<
   { readonly validFor: string; readonly held: readonly Held[] }
 >();
 
+/** By row of `runs`, of those that have ended beside the threads: when they held one. */
+export function heldByRow(
+  log: LogStore
+): ReadonlyMap<number, readonly Pick<Held, 'from' | 'to'>[]> {
+  const byRow = new Map<number, Held[]>(log.besideRows.map(row => [row, []]));
+  for (const place of heldPlaces(log)) {
+    byRow.get(place.row)?.push(place);
+  }
+  return byRow;
+}
+
 function heldPlaces(log: LogStore): readonly Held[] {
   const { besideRows, shape } = log;
   if (besideRows.length === 0) {

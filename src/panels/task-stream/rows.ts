@@ -124,16 +124,32 @@ export function threadsText(count: number, trans: Trans): string {
   );
 }
 
-/** By worker: seconds since the tasks that it runs now have started. */
+/** When tasks that run now have held threads. One that has seceded does not where it is drawn. */
+function heldByRunning({ running, lanes, now }: TaskStreamResult): {
+  readonly worker: number | undefined;
+  readonly from: number;
+  readonly to: number;
+}[] {
+  return running.flatMap(({ laneIndex, started, held = [] }) => {
+    const lane = lanes[laneIndex];
+    const stretches =
+      lane?.beside?.[0] === 'seceded' ? held : [{ from: started, to: null }];
+    return stretches.map(({ from, to }) => ({
+      worker: lane?.worker,
+      from,
+      to: to ?? Math.max(from, now)
+    }));
+  });
+}
+
+/** By worker: for how many seconds the tasks that it runs now have held threads. */
 export function runningSeconds(
   result: TaskStreamResult
 ): ReadonlyMap<number, number> {
   const seconds = new Map<number, number>();
-  for (const task of result.running) {
-    const worker = result.lanes[task.laneIndex]?.worker;
+  for (const { worker, from, to } of heldByRunning(result)) {
     if (worker !== undefined) {
-      const more = Math.max(0, result.now - task.started);
-      seconds.set(worker, (seconds.get(worker) ?? 0) + more);
+      seconds.set(worker, (seconds.get(worker) ?? 0) + to - from);
     }
   }
   return seconds;
@@ -312,7 +328,7 @@ export type StripBar = {
 
 /**
  * Bars of the whole-run strip; a bar as high as the strip is as many threads busy as there ever were at a time: workers that were replaced
- * have lanes, too. Tasks that run are busy up to now.
+ * have lanes, too. Tasks that run are busy up to now, unless they have seceded.
  */
 export function stripBars(result: TaskStreamResult): StripBar[] {
   const { compute, transfer, disk, other, failed } = result.strip;
@@ -340,25 +356,31 @@ export function stripBars(result: TaskStreamResult): StripBar[] {
   });
 }
 
-/** In each of so many equal slices of the run: the seconds of tasks that run now, added up. */
-function runningBySlice(
-  { running, from, to, now }: TaskStreamResult,
-  slices: number
-): number[] {
-  const starts = running.map(task => task.started).sort((a, b) => a - b);
+/** In each of so many equal slices of the run: the seconds for which tasks that run now have held threads, added up. */
+function runningBySlice(result: TaskStreamResult, slices: number): number[] {
+  const { from, to, now } = result;
+  const changes = heldByRunning(result)
+    .flatMap(held => [
+      { t: held.from, by: 1 },
+      { t: held.to, by: -1 }
+    ])
+    .sort((a, b) => a.t - b.t);
   const end = Math.min(to, now);
+  let at = from;
   let count = 0;
-  let sum = 0;
-  let before = 0;
+  let next = 0;
   return Array.from({ length: slices }, (_, slice) => {
     const until = Math.min(end, from + ((to - from) * (slice + 1)) / slices);
-    while (count < starts.length && starts[count]! < until) {
-      sum += Math.max(from, starts[count]!);
-      count += 1;
+    let seconds = 0;
+    const go = (t: number) => {
+      seconds += count * Math.max(0, t - at);
+      at = Math.max(at, t);
+    };
+    for (; next < changes.length && changes[next]!.t < until; next += 1) {
+      go(changes[next]!.t);
+      count += changes[next]!.by;
     }
-    const all = count * until - sum;
-    const seconds = Math.max(0, all - before);
-    before = Math.max(before, all);
+    go(until);
     return seconds;
   });
 }
