@@ -281,7 +281,10 @@ export type ClusterInfo = {
   }[];
   readonly threads: number;
   readonly running: number;
+  /** Submitted or run, whichever is more. */
   readonly tasks: number;
+  /** Runs that have ended. Left out by an observer of before. */
+  readonly runs?: number;
   /**
    * Hashes of the names of the functions that ran, the smallest 32: those of two runs with functions in common have some in common. Left out:
    * none ran; or by an observer of before.

@@ -56,7 +56,9 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
     }
     const cluster = this.context.cluster.current;
     if (result.account !== 'told') {
-      return hasNoTask(result) ? { hidden: cluster?.tasks ?? 0 } : null;
+      return hasNoTask(result)
+        ? { hidden: cluster?.runs ?? cluster?.tasks ?? 0 }
+        : null;
     }
     // Of tasks that ran before it was attached to a Dask cluster has sums alone, and of others they come later.
     const hidden = result.hiddenSeconds ?? result.otherSpansSeconds;

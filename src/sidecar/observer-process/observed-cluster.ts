@@ -376,6 +376,7 @@ export class ObservedCluster {
       threads: shape.threads,
       running: this.ended ? 0 : shape.running.size,
       tasks: Math.max(store.nodes.endRow, store.runCount),
+      runs: store.runCount,
       ...this._functions(),
       capabilities: this._open.capabilities,
       ...(why === undefined ? {} : { why }),

@@ -87,6 +87,7 @@ it('is told by the source alone, in rows and in the time of what is lost', async
     );
     expect(fields.clusters[0]).toMatchObject({
       tasks,
+      runs: tasks,
       dropped: `${rows} task runs before ${to.toFixed(1)}\u00a0s are missing: they did not reach the observer.`
     });
   } finally {
