@@ -276,7 +276,8 @@ export type ClusterInfo = {
     readonly state: string;
     /** What fills a paused worker's memory; absent: it is stopped, or not paused. */
     readonly why?: string;
-    /** Wall clock seconds; absent: it is there, or was when the log ended; or by an observer of before. */
+    /** Wall clock seconds; absent: by an observer of before; `left` also: it is there, or was when the log ended. */
+    readonly joined?: number;
     readonly left?: number;
   }[];
   readonly threads: number;
@@ -452,6 +453,8 @@ export type TaskStreamResult = {
     readonly capacity: number;
     readonly process: number;
     readonly memoryLimit: number;
+    /** Left out by an observer of before. */
+    readonly joined?: number;
     readonly left: number | null;
     /** By how many seconds its times may be wrong; absent: its clock is the scheduler's. */
     readonly within?: number;

@@ -123,6 +123,14 @@ describe('ClusterCard', () => {
     }));
     const replaced: ClusterInfo = { ...info, state: 'ended', workers: left };
     expect(textOf(replaced)).toContain('2\u00a0workers4 threads');
+    // Also those of a restart just before the end.
+    const restarted = left.map((one, i) => ({
+      ...one,
+      joined: [0, 0, 0, 99.6][i]
+    }));
+    expect(textOf({ ...replaced, workers: restarted })).toContain(
+      '1\u00a0worker2 threads'
+    );
     expect(textOf({ ...replaced, kind: 'local' })).toContain(
       '3\u00a0processes and the main program8 threads'
     );

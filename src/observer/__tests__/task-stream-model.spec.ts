@@ -372,6 +372,7 @@ describe('the Task Stream of a drawn cluster', () => {
             process: facts.memory.findLast(row => row.worker === worker.worker)!
               .process,
             memoryLimit: worker.memoryLimit,
+            joined: worker.joined,
             left: worker.left === Infinity ? null : worker.left,
             within: facts.clocks.findLast(row => row.worker === worker.worker)
               ?.within

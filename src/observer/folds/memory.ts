@@ -322,12 +322,10 @@ function limitsOf(log: LogStore, workers: Uint8Array): MemoryResult['limits'] {
       left: Number.isNaN(left) ? null : left,
       memoryLimit
     }));
-  const stayed = stayedWorkers(chosen);
-  // A worker that others came after, as after a restart just before the end, was there in their place.
-  const lastJoined = Math.max(...stayed.map(({ joined }) => joined));
-  const memoryLimit = stayed
-    .filter(({ left }) => left === null || left > lastJoined)
-    .reduce((sum, worker) => sum + worker.memoryLimit, 0);
+  const memoryLimit = stayedWorkers(chosen).reduce(
+    (sum, worker) => sum + worker.memoryLimit,
+    0
+  );
   return memoryLimit > 0
     ? {
         memoryLimit,

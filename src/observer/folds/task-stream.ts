@@ -460,6 +460,7 @@ function workersOf(
       capacity: capacity.get(worker.worker) ?? 0,
       process: process.get(worker.worker) ?? 0,
       memoryLimit: worker.memoryLimit,
+      joined: worker.joined,
       left: Number.isNaN(worker.left) ? null : worker.left,
       ...(clock === undefined ? {} : { within: clock.within })
     };

@@ -66,7 +66,7 @@ function presentFirst(
   const known = new Map(result.workers.map(each => [each.worker, each]));
   const stayed = new Set(
     stayedWorkers(
-      workers.map(worker => ({ worker, left: known.get(worker)?.left }))
+      workers.map(worker => ({ ...known.get(worker), worker }))
     ).map(({ worker }) => worker)
   );
   return [

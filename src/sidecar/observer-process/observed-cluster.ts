@@ -369,6 +369,7 @@ export class ObservedCluster {
         process: process.get(worker.worker) ?? 0,
         state: this.ended ? 'gone' : shape.stateOf(worker.worker),
         ...this._whyPaused(worker.worker),
+        joined: this._wallClock(worker.joined),
         ...(Number.isNaN(worker.left)
           ? {}
           : { left: this._wallClock(worker.left) })

@@ -72,6 +72,21 @@ describe('few workers', () => {
   });
 });
 
+it('lanes of workers that others came in the place of are below these', () => {
+  const result = many(3);
+  const times = [
+    [0, 12],
+    [12.2, 12.8],
+    [0, 12.9]
+  ] as const;
+  const workers = result.workers.map((each, i) => ({
+    ...each,
+    joined: times[i]![0],
+    left: times[i]![1]
+  }));
+  expect(shownLanes({ ...result, workers }, null).workers).toEqual([1, 2, 0]);
+});
+
 describe('groups of workers', () => {
   it('are made of more than 64 workers, and are few', () => {
     expect([1, 64].map(groupSizeFor)).toEqual([0, 0]);
