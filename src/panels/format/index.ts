@@ -19,4 +19,10 @@ export { processesText } from './processes-text';
 export { executionsText, taskRunsText } from './runs-text';
 export { formatPercent, formatShare, shareOf } from './share';
 export { cellOf, type TableCell, type TableData } from './table';
-export { byteTicks, countTicks, labelledTicks, timeTicks } from './time-ticks';
+export {
+  byteTicks,
+  countTicks,
+  labelledTicks,
+  labelPixels,
+  timeTicks
+} from './time-ticks';

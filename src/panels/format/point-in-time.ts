@@ -44,28 +44,56 @@ function placesInSentence(seconds: number): number {
   return seconds < 119.95 ? placesForThreeFigures(seconds) : 0;
 }
 
-/** On an axis: as coarse as the distance of the ticks, "5 s", "0.25 s", "2 min 30 s". */
-export function formatTick(seconds: number, stepSeconds: number): string {
-  if (stepSeconds >= 60) {
-    return wholeMinutes(seconds);
+/**
+ * On an axis: as coarse as the distance of the ticks, and in the units of its farthest one, so that its labels are of one kind:
+ *
+ *     90 s     105 s          where all are below two minutes
+ *     45 s     1 min          1 min 15 s     2 min
+ *     45 min   1 h            1 h 15 min     2 h
+ *
+ * @param farthest - of all ticks; for a single point its own.
+ */
+export function formatTick(
+  seconds: number,
+  stepSeconds: number,
+  farthest = Math.abs(seconds)
+): string {
+  if (seconds < 0) {
+    return MINUS + formatTick(-seconds, stepSeconds, farthest);
   }
-  return sinceStart(seconds, placesForStep(stepSeconds));
+  const places = placesForStep(stepSeconds);
+  const end = Number(farthest.toFixed(places));
+  const rounded = Number(seconds.toFixed(places));
+  const hasHours = stepSeconds >= 3600 || end >= 7200;
+  const hasMinutes = hasHours || stepSeconds >= 60 || end >= 120;
+  const hours = hasHours ? Math.floor(rounded / 3600) : 0;
+  const minutes = hasMinutes ? Math.floor((rounded - hours * 3600) / 60) : 0;
+  const rest = fixed(rounded - hours * 3600 - minutes * 60, places);
+  const units = [
+    [hasHours, String(hours), 'h'],
+    [hasMinutes && stepSeconds < 3600, String(minutes), 'min'],
+    [stepSeconds < 60, rest, 's']
+  ] as const;
+  // Whole minutes and hours need no zeros behind them, nor what is less than they are any before it.
+  const told = units.filter(([isThere]) => isThere);
+  const first = told.findIndex(([, figure]) => figure !== '0');
+  const last = told.findLastIndex(([, figure]) => figure !== '0');
+  return (first < 0 ? told.slice(-1) : told.slice(first, last + 1))
+    .map(([, figure, unit], i) => {
+      const whole = i > 0 && /^\d(\D|$)/.test(figure) ? `0${figure}` : figure;
+      return whole + SPACE + unit;
+    })
+    .join(SPACE);
 }
 
 /** For aligned runs: "0 s", "+10 s". */
-export function formatOffsetTick(seconds: number, stepSeconds: number): string {
-  const text = formatTick(seconds, stepSeconds);
+export function formatOffsetTick(
+  seconds: number,
+  stepSeconds: number,
+  farthest?: number
+): string {
+  const text = formatTick(seconds, stepSeconds, farthest);
   return seconds > 0 ? `+${text}` : text;
-}
-
-function wholeMinutes(seconds: number): string {
-  const minutes = Math.round(seconds / 60);
-  if (minutes === 0) {
-    return `0${SPACE}s`;
-  }
-  return minutes < 120
-    ? `${minutes}${SPACE}min`
-    : `${Math.floor(minutes / 60)}${SPACE}h${SPACE}${twoDigits(minutes % 60)}${SPACE}min`;
 }
 
 /** Places needed to tell neighbours `step` apart: 5 → 0, 0.5 → 1, 0.25 → 2. */

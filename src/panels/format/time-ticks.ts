@@ -1,11 +1,16 @@
+import { formatTick } from './point-in-time';
+
 /**
  * Where the ticks of a time axis stand: 1, 2, 5 × 10ⁿ seconds, then 15 and
- * 30 s, 1, 2, 5, 10, 15, 30 min, then hours, at least `minApart` pixels apart.
+ * 30 s, 1, 2, 5, 10, 15, 30 min, then hours, at least 72 pixels apart, and so far that their labels have room.
  */
 type TimeTicks = {
   readonly step: number;
-  readonly ticks: readonly number[];
+  readonly ticks: readonly { readonly at: number; readonly text: string }[];
 };
+
+/** What a label says, by the distance of the ticks and the farthest of them: all labels of an axis have the same units. */
+type TickFormat = (seconds: number, step: number, farthest: number) => string;
 
 // From 10 s on the steps follow the clock.
 const CLOCK_STEPS = [
@@ -13,35 +18,60 @@ const CLOCK_STEPS = [
 ];
 
 const MIN_APART = 72;
+/** In pixels: between two labels. */
+const GAP = 8;
+/** So wide is a letter or digit in the mean, in a wide font of 11 pixels. */
+const LETTER_PIXELS = 6.5;
 
+/** How wide a label of an axis is at most, as far as that can be told without drawing it. */
+export function labelPixels(text: string): number {
+  return text.length * LETTER_PIXELS;
+}
+
+/** Late in a long run, or in a small part of it, labels are longer, and ticks further apart. */
 export function timeTicks(
   from: number,
   to: number,
   pixels: number,
-  minApart = MIN_APART
+  format: TickFormat = formatTick,
+  widthOf: (text: string) => number = labelPixels
 ): TimeTicks {
   if (!(to > from) || !(pixels > 0)) {
     return { step: 1, ticks: [] };
   }
+  const close = ticksApart(from, to, pixels, format, MIN_APART);
+  const widest =
+    GAP + Math.max(0, ...close.ticks.map(({ text }) => widthOf(text)));
+  return widest > (close.step / (to - from)) * pixels
+    ? ticksApart(from, to, pixels, format, widest)
+    : close;
+}
+
+function ticksApart(
+  from: number,
+  to: number,
+  pixels: number,
+  format: TickFormat,
+  minApart: number
+): TimeTicks {
   const step = stepAtLeast(((to - from) / pixels) * minApart);
-  const ticks: number[] = [];
+  const places: number[] = [];
   const last = Math.floor(to / step + 1e-9);
   for (let index = Math.ceil(from / step - 1e-9); index <= last; index += 1) {
     // A product, not a running sum, and rounded to the step's last digit, so
     // that the hundredth tick of 0.1 s is 10 and not 9.99999999.
-    ticks.push(Number((index * step).toPrecision(12)));
+    places.push(Number((index * step).toPrecision(12)));
   }
-  return { step, ticks };
+  const farthest = Math.max(0, ...places.map(Math.abs));
+  return {
+    step,
+    ticks: places.map(at => ({ at, text: format(at, step, farthest) }))
+  };
 }
 
-/** In pixels: between two labels. */
-const GAP = 8;
-
 /**
- * Ticks of an axis whose labels have room: late in a long run, or in a small part of it, labels are longer than ticks are apart.
+ * The labels of an axis without anything around it.
  *
- * @param format - what a label says, by the distance of the ticks.
- * @param widthOf - of a label, in pixels.
  * @returns of each tick the label, and the place of its middle. A label that would reach over a border is moved
  * inwards, and left out where it then touches the next one.
  */
@@ -49,19 +79,12 @@ export function labelledTicks(
   from: number,
   to: number,
   pixels: number,
-  format: (seconds: number, step: number) => string,
+  format: TickFormat,
   widthOf: (text: string) => number
 ): { readonly text: string; readonly x: number }[] {
-  const labelsOf = ({ step, ticks }: TimeTicks) =>
-    ticks.map(at => {
-      const text = format(at, step);
-      return { at, text, width: widthOf(text) };
-    });
-  const close = labelsOf(timeTicks(from, to, pixels));
-  const widest = Math.max(0, ...close.map(({ width }) => width)) + GAP;
-  const labels =
-    widest > MIN_APART ? labelsOf(timeTicks(from, to, pixels, widest)) : close;
-  const placed = labels.map(({ at, text, width }) => {
+  const { ticks } = timeTicks(from, to, pixels, format, widthOf);
+  const placed = ticks.map(({ at, text }) => {
+    const width = widthOf(text);
     const middle = ((at - from) / (to - from)) * pixels;
     const x = Math.min(Math.max(width / 2, middle), pixels - width / 2);
     return { text, x, width, isMoved: x !== middle };

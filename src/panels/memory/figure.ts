@@ -7,6 +7,7 @@ import {
   formatBytes,
   formatOffsetTick,
   formatTick,
+  labelPixels,
   labelPlaces,
   type Place,
   timeTicks
@@ -171,9 +172,6 @@ export const PLAIN = {
   }
 };
 
-/** So wide is a letter or digit in the mean, in a wide font. */
-const LETTER_PIXELS = 6.5;
-
 /**
  * @param rightPixels - the margin at its right.
  *
@@ -182,20 +180,19 @@ const LETTER_PIXELS = 6.5;
 export function timeAxis(
   from: number,
   to: number,
-  format: (seconds: number, step: number) => string,
+  format: typeof formatTick,
   widthPixels: number,
   rightPixels: number
 ): Readonly<Record<string, unknown>> {
-  const { step, ticks } = timeTicks(from, to, widthPixels);
+  const { ticks } = timeTicks(from, to, widthPixels, format);
   // One that would be cut off at the right has no word.
-  const texts = ticks.map(at => {
-    const text = format(at, step);
+  const texts = ticks.map(({ at, text }) => {
     const free = ((to - at) / (to - from)) * widthPixels + rightPixels;
-    return text.length * LETTER_PIXELS <= 2 * free ? text : '';
+    return labelPixels(text) <= 2 * free ? text : '';
   });
   return {
     range: [from, to],
-    tickvals: ticks,
+    tickvals: ticks.map(({ at }) => at),
     ticktext: texts,
     ticklabeloverflow: 'allow',
     showgrid: false,
@@ -331,7 +328,7 @@ const CUT_NAMES = [20, 12, 6];
 
 /** So wide is a label, its frame included. */
 function pixelsOf(words: string): number {
-  return words.length * LETTER_PIXELS + 6;
+  return labelPixels(words) + 6;
 }
 
 /**

@@ -8,7 +8,7 @@
  * canvas by a frame, so that ticks and boxes part while dragging. These orders
  * take well under a millisecond and are drawn in the same frame as the boxes.
  */
-import { formatTick, timeTicks } from '../format';
+import { timeTicks } from '../format';
 import type { BandRow, StripBar } from './rows';
 import { type Viewport, xOf } from './viewport';
 
@@ -16,13 +16,9 @@ export type Tick = { readonly x: number; readonly text: string };
 
 /** Ticks whose label fits between 0 and `width`. */
 export function axisTicks(view: Viewport, width: number): Tick[] {
-  const { step, ticks } = timeTicks(view.from, view.to, width);
-  return ticks
-    .filter(seconds => seconds >= 0)
-    .map(seconds => ({
-      x: xOf(view, width, seconds),
-      text: formatTick(seconds, step)
-    }));
+  return timeTicks(view.from, view.to, width)
+    .ticks.filter(({ at }) => at >= 0)
+    .map(({ at, text }) => ({ x: xOf(view, width, at), text }));
 }
 
 export type BandShape = {

@@ -249,12 +249,64 @@ describe('points in time', () => {
           const { step, ticks } = timeTicks(from, from + width, pixels);
           expect((step / width) * pixels).toBeGreaterThanOrEqual(72 - 1e-6);
           expect(ticks.length).toBeLessThanOrEqual(pixels / 72 + 1);
-          for (const tick of ticks) {
-            expect(tick).toBeGreaterThanOrEqual(from - step * 1e-6);
-            expect(tick).toBeLessThanOrEqual(from + width + step * 1e-6);
+          for (const { at } of ticks) {
+            expect(at).toBeGreaterThanOrEqual(from - step * 1e-6);
+            expect(at).toBeLessThanOrEqual(from + width + step * 1e-6);
           }
-          const texts = new Set(ticks.map(tick => formatTick(tick, step)));
+          const texts = new Set(ticks.map(({ text }) => text));
           expect(texts.size).toBe(ticks.length);
+        }
+      )
+    );
+  });
+
+  it('has labels of one kind on an axis', () => {
+    const texts = (from: number, to: number, pixels: number) =>
+      timeTicks(from, to, pixels).ticks.map(({ text }) => plain(text));
+    expect(texts(80, 119, 300)).toEqual(['80 s', '90 s', '100 s', '110 s']);
+    expect(texts(80, 140, 300)).toEqual([
+      '1 min 30 s',
+      '1 min 45 s',
+      '2 min',
+      '2 min 15 s'
+    ]);
+    expect(texts(119, 121, 400).slice(-2)).toEqual([
+      '2 min 00.5 s',
+      '2 min 01.0 s'
+    ]);
+    expect(texts(0, 119, 150)).toEqual(['0 min', '1 min']);
+    expect(texts(6000, 9000, 300)).toEqual([
+      '1 h 45 min',
+      '2 h',
+      '2 h 15 min',
+      '2 h 30 min'
+    ]);
+    expect(texts(0, 8000, 160)).toEqual(['0 h', '1 h', '2 h']);
+    expect(texts(7199, 7202, 500)).toContain('2 h 00 min 01 s');
+    expect(plain(formatTick(-90, 15, 120))).toBe('−1 min 30 s');
+    // What a label says of less than its largest unit is less than one of these.
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 2e4, noNaN: true }),
+        fc.double({ min: -2, max: 5, noNaN: true }).map(power => 10 ** power),
+        fc.integer({ min: 100, max: 3000 }),
+        (from, width, pixels) => {
+          const labels = texts(from, from + width, pixels);
+          const most = (unit: string): number =>
+            Math.max(
+              0,
+              ...labels.map(text =>
+                Number(
+                  new RegExp(`([\\d.]+) ${unit}(?= |$)`).exec(text)?.[1] ?? 0
+                )
+              )
+            );
+          if (labels.some(text => / (min|h)/.test(text))) {
+            expect(most('s')).toBeLessThan(60);
+          }
+          if (labels.some(text => text.includes(' h'))) {
+            expect(most('min')).toBeLessThan(60);
+          }
         }
       )
     );

@@ -642,8 +642,8 @@ describe('memory that stays as it is', () => {
 
 describe('a word of the time axis', () => {
   it.each([
-    ['has room', 40, ['0\u00a0s', '5\u00a0min', '10\u00a0min']],
-    ['would be cut off', 16, ['0\u00a0s', '5\u00a0min', '']]
+    ['has room', 40, ['0\u00a0min', '5\u00a0min', '10\u00a0min']],
+    ['would be cut off', 16, ['0\u00a0min', '5\u00a0min', '']]
   ])('at its end: %s', (_, right, words) => {
     const axis = timeAxis(0, 600, formatTick, 200, right);
     expect(axis).toMatchObject({
