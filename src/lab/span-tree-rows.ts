@@ -84,6 +84,8 @@ export type SpanNode = {
   readonly executions: number;
   readonly running: number;
   readonly failed: number;
+  /** Of how many tasks; undefined: an observer of before has not told. */
+  readonly failedTasks: number | undefined;
   /** Of all thread time, 0…1. */
   readonly share: number;
 };
@@ -258,6 +260,9 @@ function ownFigures(row: SpanRow, within: readonly SpanRow[]) {
     executions: own(each => each.executions),
     running: own(each => each.running),
     failed: own(each => each.failed),
+    ...(row.failedTasks !== undefined && {
+      failedTasks: own(each => each.failedTasks ?? 0)
+    }),
     threadSeconds: Math.max(
       0,
       own(each => each.threadSeconds)
@@ -515,6 +520,11 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
     executions: sum(row => row.executions),
     running: sum(row => row.running),
     failed: sum(row => row.failed),
+    failedTasks: rows.every(
+      row => row.failed === 0 || row.failedTasks !== undefined
+    )
+      ? sum(row => row.failedTasks ?? 0)
+      : undefined,
     share: total > 0 ? seconds / total : 0
   };
 }

@@ -4,7 +4,12 @@ import { caretDownEmptyIcon, notebookIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import { createElement } from '../charts/shown-element';
 import type { SelectionModel, SpanMatch } from '../feed/selection';
-import { formatCount, formatDuration, formatShare } from '../panels/format';
+import {
+  failedRunsText,
+  formatCount,
+  formatDuration,
+  formatShare
+} from '../panels/format';
 import { Swatch } from '../panels/mark';
 import { passText } from '../panels/passes';
 import type { SpanTerm } from '../wire/panel-link';
@@ -236,25 +241,13 @@ function FailedMark(props: {
   readonly trans: TranslationBundle;
 }): JSX.Element | null {
   const { row, trans } = props;
-  const { failed } = row.node;
+  const { failed, failedTasks } = row.node;
   const where = failuresOf(row);
   if (where === null) {
     return null;
   }
-  const title =
-    where === 'own'
-      ? trans._n(
-          '%2\u00a0task run failed',
-          '%2\u00a0task runs failed',
-          failed,
-          formatCount(failed)
-        )
-      : trans._n(
-          '%2\u00a0task run failed inside',
-          '%2\u00a0task runs failed inside',
-          failed,
-          formatCount(failed)
-        );
+  const text = failedRunsText(failed, failedTasks, trans);
+  const title = where === 'own' ? text : trans.__('Inside: %1', text);
   return (
     <span
       className={`sw-span-tree-failed${where === 'inside' ? ' sw-is-inside' : ''}`}
@@ -467,7 +460,7 @@ function description(
     parts.push(trans.__('%1 running', formatCount(node.running)));
   }
   if (node.failed > 0) {
-    parts.push(trans.__('%1 failed', formatCount(node.failed)));
+    parts.push(failedRunsText(node.failed, node.failedTasks, trans));
   }
   return parts.join(' · ');
 }

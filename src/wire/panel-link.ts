@@ -368,7 +368,10 @@ export type SpanRow = {
   /** Subtree totals: tasks done, tasks running, seconds on threads. */
   readonly tasks: number;
   readonly running: number;
+  /** Runs that failed, and tasks that failed without such a run. */
   readonly failed: number;
+  /** Of how many tasks these are. Left out: none failed; or by an observer of before. */
+  readonly failedTasks?: number;
   readonly threadSeconds: number;
   /** Of the subtree's running tasks, since each has started: they are not in `threadSeconds`. Left out: none runs. */
   readonly runningSeconds?: number;
@@ -517,6 +520,8 @@ export type TaskStreamResult = {
       number
     >
   > & {
+    /** Of how many tasks the failed runs are. Left out: none failed; or by an observer of before. */
+    readonly failedTasks?: number;
     /** Stretches for which runs held threads that have seceded, and are drawn beside these. Left out: none; or by an observer of before. */
     readonly seceded?: number;
     /** Runs whose result nobody wanted any more when it came. Left out: none; or by an observer of before. */

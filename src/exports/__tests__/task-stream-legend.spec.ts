@@ -131,6 +131,6 @@ it('counts what failed only if all tasks are drawn', () => {
     swatches(legendElement(section(left && { left }), [])).map(
       ([name]) => name
     );
-  expect(names()).toEqual(['failed 2']);
-  expect(names({ of: 9, seconds: 4 })).toEqual(['failed']);
+  expect(names()).toEqual(['failed runs 2']);
+  expect(names({ of: 9, seconds: 4 })).toEqual(['failed runs']);
 });

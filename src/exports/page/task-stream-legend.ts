@@ -39,6 +39,9 @@ export function legendElement(
     ...endedItems(
       {
         failed: ended('failed'),
+        failedTasks: new Set(
+          records.key.filter((_, at) => records.status[at] === 'failed')
+        ).size,
         lost: ended('lost'),
         cancelled: ended('cancelled'),
         // (of those that held no thread before they were given back nothing is drawn)

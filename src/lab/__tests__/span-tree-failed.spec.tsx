@@ -31,7 +31,9 @@ function marks(spans: SpansResult, turned: readonly string[] = []) {
           return name;
         }
         // Who sees no mark is told of it.
-        expect(item.getAttribute('aria-description')).toMatch(/ · \d+ failed/u);
+        expect(item.getAttribute('aria-description')).toMatch(
+          / · \d+\sfailed run/u
+        );
         const isLoud = mark.querySelector('.sw-failed') !== null;
         const title = mark.getAttribute('title')!.replaceAll('\u00a0', ' ');
         return `${name}: ${isLoud ? '✕ ' : ''}${title}`;
@@ -55,9 +57,22 @@ describe('a row of which tasks failed', () => {
   it('has the mark of failed boxes, and says how many', () => {
     expect(marks(flow)).toEqual([
       'flow',
-      'load: ✕ 1 task run failed',
+      'load: ✕ 1 failed run',
       'fit',
-      'train: ✕ 2 task runs failed'
+      'train: ✕ 2 failed runs'
+    ]);
+  });
+
+  it('says of how many tasks these runs are, where all is told', () => {
+    const rows = flow.rows.map((row, i) => ({
+      ...row,
+      failedTasks: [2, 1, 1, 1][i]!
+    }));
+    const told = { ...flow, rows };
+    expect(marks(told).at(-1)).toBe('train: ✕ 2 failed runs of 1 task');
+    const key = JSON.stringify(['flow']);
+    expect(marks(told, [key])).toEqual([
+      'flow: Inside: 3 failed runs of 2 tasks'
     ]);
   });
 
@@ -65,12 +80,10 @@ describe('a row of which tasks failed', () => {
     const key = (...path: string[]) => JSON.stringify(path);
     expect(marks(flow, [key('flow', 'fit')])).toEqual([
       'flow',
-      'load: ✕ 1 task run failed',
-      'fit: 2 task runs failed inside'
+      'load: ✕ 1 failed run',
+      'fit: Inside: 2 failed runs'
     ]);
-    expect(marks(flow, [key('flow')])).toEqual([
-      'flow: 3 task runs failed inside'
-    ]);
+    expect(marks(flow, [key('flow')])).toEqual(['flow: Inside: 3 failed runs']);
   });
 
   it('has the first one whatever is shown if tasks of its own failed', () => {
@@ -81,7 +94,7 @@ describe('a row of which tasks failed', () => {
       `,
       [2, 1]
     );
-    const both = ['flow: ✕ 2 task runs failed', 'load: ✕ 1 task run failed'];
+    const both = ['flow: ✕ 2 failed runs', 'load: ✕ 1 failed run'];
     expect(marks(own)).toEqual(both);
     expect(marks(own, [JSON.stringify(['flow'])])).toEqual(both.slice(0, 1));
   });
@@ -94,19 +107,19 @@ describe('a row of which tasks failed', () => {
     `;
     const key = JSON.stringify(['fit']);
     const newest = drawn(loop, [0, 0, 4]);
-    expect(marks(newest)).toEqual(['fit: ✕ 4 task runs failed']);
+    expect(marks(newest)).toEqual(['fit: ✕ 4 failed runs']);
     expect(marks(newest, [key])).toEqual([
-      'fit: ✕ 4 task runs failed',
-      '3 of 3: ✕ 4 task runs failed',
+      'fit: ✕ 4 failed runs',
+      '3 of 3: ✕ 4 failed runs',
       '2 of 3',
       '1 of 3'
     ]);
     const mended = drawn(loop, [0, 4, 0]);
-    expect(marks(mended)).toEqual(['fit: 4 task runs failed inside']);
+    expect(marks(mended)).toEqual(['fit: Inside: 4 failed runs']);
     expect(marks(mended, [key])).toEqual([
       'fit',
       '3 of 3',
-      '2 of 3: ✕ 4 task runs failed',
+      '2 of 3: ✕ 4 failed runs',
       '1 of 3'
     ]);
   });
@@ -123,13 +136,13 @@ describe('a row of which tasks failed', () => {
     );
     const passes = `${JSON.stringify(['flow'])} passes`;
     expect(marks(twice).slice(0, 2)).toEqual([
-      'flow: ✕ 2 task runs failed',
-      '2 passes: 2 task runs failed inside'
+      'flow: ✕ 2 failed runs',
+      '2 passes: Inside: 2 failed runs'
     ]);
     expect(marks(twice, [passes]).slice(1, 4)).toEqual([
       '2 passes',
-      '2 of 2: ✕ 1 task run failed',
-      '1 of 2: ✕ 1 task run failed'
+      '2 of 2: ✕ 1 failed run',
+      '1 of 2: ✕ 1 failed run'
     ]);
   });
 });

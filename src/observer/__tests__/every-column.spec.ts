@@ -442,6 +442,7 @@ function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
       ids,
       id => all.find(each => each.id === id)?.reused ?? 0
     );
+    const failed = runs.filter(({ status }) => status === RunStatus.Failed);
     return {
       ...(!isFull && span.uuid !== '' && { id: span.uuid }),
       ...(reused > 0 && { reused }),
@@ -458,7 +459,10 @@ function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
       tasks: runs.length,
       running: going.length,
       ...runningFields(going),
-      failed: runs.filter(({ status }) => status === RunStatus.Failed).length,
+      failed: failed.length,
+      ...(failed.length > 0 && {
+        failedTasks: new Set(failed.map(({ task }) => task)).size
+      }),
       threadSeconds: seconds(mine),
       cpuSeconds: seconds(mine, 'thread-cpu'),
       transferSeconds: seconds(mine, 'transfer'),

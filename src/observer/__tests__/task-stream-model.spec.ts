@@ -255,12 +255,13 @@ describe('the Task Stream of a drawn cluster', () => {
           ({ task, worker }) =>
             isOwn(task) && isWorker(worker.worker) && isStatus(null)
         );
+        const inVain = shown.filter(run => run.status === RunStatus.Failed);
         const kinds = {
           transfer: 0,
           disk: 0,
           import: 0,
           serialize: 0,
-          failed: shown.filter(run => run.status === RunStatus.Failed).length,
+          failed: inVain.length,
           lost: shown.filter(run => run.status === RunStatus.Lost).length
         };
         for (const { kind } of here.flatMap(run => run.parts).filter(isOwn)) {
@@ -319,7 +320,12 @@ describe('the Task Stream of a drawn cluster', () => {
             0
           ),
           hidden: begun.length - shown.length,
-          kinds
+          kinds: {
+            ...kinds,
+            ...(inVain.length > 0 && {
+              failedTasks: new Set(inVain.map(({ task }) => task)).size
+            })
+          }
         });
         const uses = here.flatMap(run => usesOf(run, selection));
         const expected = expectedStrip(uses);

@@ -59,6 +59,7 @@ class SpanSums {
   running = 0;
   runningSeconds = 0;
   failed = 0;
+  failedTasks = 0;
   nanoseconds = 0;
   cpuNanoseconds = 0;
   /** Thread time whose CPU share is not known. */
@@ -89,6 +90,7 @@ class SpanSums {
     this.running += other.running;
     this.runningSeconds += other.runningSeconds;
     this.failed += other.failed;
+    this.failedTasks += other.failedTasks;
     this.nanoseconds += other.nanoseconds;
     this.cpuNanoseconds += other.cpuNanoseconds;
     this.unknownNanoseconds += other.unknownNanoseconds;
@@ -400,6 +402,7 @@ function ownSums(
       sums.exact = log.figures.exact(span);
       sums.inferred = log.figures.inferred(span);
       sums.failed = log.figures.failedUnrun(span);
+      sums.failedTasks = sums.failed + log.figures.failedInRuns(span);
       sums.firstStart = log.figures.firstStart(span);
       sums.lastStop = log.figures.lastStop(span);
       sums.reused = log.spans.reusedOf(span);
@@ -641,6 +644,7 @@ function figures(
     tasks: total.tasks,
     running: total.running,
     failed: total.failed,
+    ...(total.failed > 0 && { failedTasks: total.failedTasks }),
     threadSeconds: total.nanoseconds / 1e9,
     ...runningOf(total.runningSeconds),
     cpuSeconds: allUnknown ? null : total.cpuNanoseconds / 1e9,

@@ -135,6 +135,7 @@ export function* foldTaskStream(
       hidden: runCount - scan.tasks,
       kinds: {
         ...scan.kinds,
+        ...(scan.failedTasks > 0 && { failedTasks: scan.failedTasks }),
         ...(seceded > 0 && { seceded }),
         ...(scan.cancelled > 0 && { cancelled: scan.cancelled }),
         ...(scan.missing > 0 && { missing: scan.missing })
@@ -145,7 +146,10 @@ export function* foldTaskStream(
 }
 
 type KindCounts = Record<
-  Exclude<keyof TaskStreamResult['kinds'], 'seceded' | 'cancelled' | 'missing'>,
+  Exclude<
+    keyof TaskStreamResult['kinds'],
+    'failedTasks' | 'seceded' | 'cancelled' | 'missing'
+  >,
   number
 >;
 
@@ -168,6 +172,7 @@ type Scan = {
   readonly lastStop: number;
   tasks: number;
   readonly kinds: KindCounts;
+  readonly failedTasks: number;
   readonly cancelled: number;
   readonly missing: number;
 };
@@ -200,6 +205,7 @@ function* scanStrip(
   const isInRange = (start: number, stop: number) =>
     start < range.to && stop >= range.from;
   let tasks = 0;
+  const failedNodes = new Set<number>();
   let cancelled = 0;
   let missing = 0;
   let newestStart = -Infinity;
@@ -258,7 +264,12 @@ function* scanStrip(
           columns.status[j] === RunStatus.Lost
         ) {
           if (isInRange(start, stop)) {
-            kinds[columns.status[j] === RunStatus.Failed ? 'failed' : 'lost']++;
+            if (columns.status[j] === RunStatus.Failed) {
+              kinds.failed++;
+              failedNodes.add(columns.node[j]!);
+            } else {
+              kinds.lost++;
+            }
           }
           const bin = Math.floor(
             ((start - from) / Math.max(1e-9, to - from)) * STRIP_BINS
@@ -287,6 +298,7 @@ function* scanStrip(
     lastStop,
     tasks,
     kinds,
+    failedTasks: failedNodes.size,
     cancelled,
     missing
   };

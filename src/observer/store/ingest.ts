@@ -414,6 +414,9 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
     }
     const cell = log.held.cell(span[i]!, fn[i]!);
     countRun(log, cell, status[i]!, 1);
+    if (status[i] === RunStatus.Failed && log.failedNodes.add(node[i]!)) {
+      log.figures.addFailedInRuns(span[i]!);
+    }
     if (nbytes[i]! > 0) {
       log.figures.addBytes(span[i]!, nbytes[i]!);
     }

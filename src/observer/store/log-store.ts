@@ -1,6 +1,7 @@
 import type { IndexedBy } from '../../base/typed-arrays';
 import type { LaneId, LaneIndex } from '../../records/ids';
 import { BoundedMap } from '../../base/bounded-map';
+import { NumberSet } from '../../base/number-set';
 import { NONE_U32 } from '../../records/enumerations';
 import { IntervalUnion } from './interval-union';
 import { ActivityCells } from './activity-cells';
@@ -30,6 +31,8 @@ import { TABLES, type TableName } from '../../records/tables';
 export const STATUS_REPLACED = 255;
 /** In seconds: without any task for so long, work has paused, and what comes next is looked at by itself. As in Dask's live stream. */
 export const LONG_PAUSE = 5;
+/** 1 MiB, of eight million tasks in a row: if one fails again that was forgotten, it counts as two. */
+const MOST_FAILED_PAGES = 8192;
 
 type GapRow = {
   readonly table: number;
@@ -121,6 +124,8 @@ export class LogStore {
   readonly failureRows: IdIndex;
   /** Workers that were lost and did not leave in order. The rows of `events` that say so are dropped first. */
   readonly lostWorkers = new Set<number>();
+  /** Those of which a run has failed. */
+  readonly failedNodes = new NumberSet(MOST_FAILED_PAGES);
   /** Worker → the row of `events` that says why it paused last. */
   readonly pauseRows = new Map<number, number>();
   readonly stackRows: IdIndex;

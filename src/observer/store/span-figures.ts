@@ -4,13 +4,14 @@ import { grownColumn, nextCapacity } from '../../base/growable-columns';
 
 /**
  * Figures per span that are not seconds of threads: the tasks submitted, by how their span is known, when the first of them was, those that
- * failed without a run that failed, the time from the first start to the last stop, and the bytes of the results.
+ * failed, with and without a run that failed, the time from the first start to the last stop, and the bytes of the results.
  */
 export class SpanFigures {
   private _tasks = new Float64Array(16);
   private _exact = new Float64Array(16);
   private _inferred = new Float64Array(16);
   private _failedUnrun = new Float64Array(16);
+  private _failedInRuns = new Float64Array(16);
   private _firstStart = new Float64Array(16).fill(Infinity);
   private _lastStop = new Float64Array(16).fill(-Infinity);
   private _enqueued = new Float64Array(16).fill(Infinity);
@@ -34,6 +35,12 @@ export class SpanFigures {
   addFailed(span: SpanId): void {
     this._reach(span);
     this._failedUnrun[span]! += 1;
+  }
+
+  /** A run has failed of a task of which none has before. */
+  addFailedInRuns(span: SpanId): void {
+    this._reach(span);
+    this._failedInRuns[span]! += 1;
   }
 
   addExtent(span: SpanId, start: number, stop: number): void {
@@ -69,6 +76,7 @@ export class SpanFigures {
         this._exact,
         this._inferred,
         this._failedUnrun,
+        this._failedInRuns,
         this._nbytes
       ]) {
         sums[other]! += sums[span]!;
@@ -101,6 +109,11 @@ export class SpanFigures {
     return this._failedUnrun[span] ?? 0;
   }
 
+  /** Tasks of which a run has failed, however often. */
+  failedInRuns(span: SpanId): number {
+    return this._failedInRuns[span] ?? 0;
+  }
+
   /** Infinity if nothing ran. */
   firstStart(span: SpanId): number {
     return this._firstStart[span] ?? Infinity;
@@ -129,6 +142,7 @@ export class SpanFigures {
     this._exact = grownColumn(this._exact, capacity);
     this._inferred = grownColumn(this._inferred, capacity);
     this._failedUnrun = grownColumn(this._failedUnrun, capacity);
+    this._failedInRuns = grownColumn(this._failedInRuns, capacity);
     this._firstStart = grownColumn(this._firstStart, capacity, Infinity);
     this._lastStop = grownColumn(this._lastStop, capacity, -Infinity);
     this._enqueued = grownColumn(this._enqueued, capacity, Infinity);

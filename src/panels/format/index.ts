@@ -16,7 +16,7 @@ export {
   formatTimeRange
 } from './point-in-time';
 export { processesText } from './processes-text';
-export { executionsText, taskRunsText } from './runs-text';
+export { executionsText, failedRunsText, taskRunsText } from './runs-text';
 export { formatPercent, formatShare, shareOf } from './share';
 export { cellOf, type TableCell, type TableData } from './table';
 export {

@@ -21,6 +21,7 @@ import type {
 import {
   cellOf,
   executionsText,
+  failedRunsText,
   formatAmount,
   formatBytes,
   formatCount,
@@ -503,29 +504,38 @@ type EndedKind = 'failed' | 'cancelled' | 'unmarked';
 /** Runs that gave no result, or none that counts: those that have a mark, then those whose boxes look like any others. */
 export function endedItems(
   counts: Partial<
-    Record<'failed' | 'lost' | 'cancelled' | 'missing', number | undefined>
+    Record<
+      'failed' | 'failedTasks' | 'lost' | 'cancelled' | 'missing',
+      number | undefined
+    >
   >,
   trans: Trans
 ): (LegendItem & { readonly kind: EndedKind })[] {
   const { failed = 0, lost = 0, cancelled = 0, missing = 0 } = counts;
-  const item = (kind: EndedKind, word: string, count: number, title: string) =>
-    count === 0
-      ? []
-      : [
-          {
-            kind,
-            name: legendWord(word, trans),
-            text: formatCount(count),
-            title
-          }
-        ];
+  const item = (kind: EndedKind, name: string, count: number, title: string) =>
+    count === 0 ? [] : [{ kind, name, text: formatCount(count), title }];
   return [
     // One colour: neither gave a result. The card says which of the two a box is.
-    ...item('failed', 'failed', failed, taskRunsText(failed, trans)),
-    ...item('failed', 'lost', lost, taskRunsText(lost, trans)),
+    ...item(
+      'failed',
+      trans.__('failed runs'),
+      failed,
+      failedRunsText(failed, counts.failedTasks, trans)
+    ),
+    ...item(
+      'failed',
+      trans.__('lost runs'),
+      lost,
+      trans._n(
+        '%2\u00a0run that ended with its worker.',
+        '%2\u00a0runs that ended with their workers.',
+        lost,
+        formatCount(lost)
+      )
+    ),
     ...item(
       'cancelled',
-      'cancelled',
+      trans.__('cancelled runs'),
       cancelled,
       trans._n(
         '%2\u00a0task run whose result nobody wanted any more when it came: it was cancelled, or its computation was interrupted.',
@@ -536,7 +546,7 @@ export function endedItems(
     ),
     ...item(
       'unmarked',
-      'missing',
+      trans.__('missing runs'),
       missing,
       trans._n(
         '%2\u00a0run that was given back: its task ran again. Its box looks like any other, and says so when you point at it.',
@@ -1054,7 +1064,9 @@ export function summaryText(
     sentences.push(trans.__('%1 running.', formatCount(running.length)));
   }
   if (kinds.failed > 0) {
-    sentences.push(trans.__('%1 failed.', formatCount(kinds.failed)));
+    sentences.push(
+      trans.__('%1.', failedRunsText(kinds.failed, kinds.failedTasks, trans))
+    );
   }
   if (kinds.lost > 0) {
     sentences.push(trans.__('%1 lost.', formatCount(kinds.lost)));
@@ -1077,7 +1089,7 @@ export function summaryText(
   return sentences.join(' ');
 }
 
-/** What a screen reader says as the figures change: "40 task runs, 8 running, 1 failed". */
+/** What a screen reader says as the figures change: "40 task runs, 8 running, 15 failed runs of 3 tasks". */
 export function liveText(
   { tasks, running, kinds }: TaskStreamResult,
   trans: Trans
@@ -1085,7 +1097,7 @@ export function liveText(
   return [
     taskRunsText(tasks, trans),
     trans.__('%1 running', formatCount(running.length)),
-    trans.__('%1 failed', formatCount(kinds.failed))
+    failedRunsText(kinds.failed, kinds.failedTasks, trans)
   ].join(', ');
 }
 

@@ -245,7 +245,7 @@ describe('a picture', () => {
         'first',
         'load',
         'fit',
-        'failed'
+        'failed runs'
       ])
     );
   });

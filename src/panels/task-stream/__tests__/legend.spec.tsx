@@ -118,7 +118,7 @@ it('has no swatch for what looks like any other box', () => {
       />
     )
   );
-  const shown = ['failed', 'cancelled', 'missing'].map(name => {
+  const shown = ['failed runs', 'cancelled runs', 'missing runs'].map(name => {
     const item = [...host.querySelectorAll('li')].find(
       each => each.querySelector('.sw-legend-name')?.textContent === name
     )!;
@@ -127,8 +127,8 @@ it('has no swatch for what looks like any other box', () => {
   });
   flushSync(() => root.unmount());
   expect(shown).toEqual([
-    ['failed', '1', true],
-    ['cancelled', '3', true],
-    ['missing', '1', false]
+    ['failed runs', '1', true],
+    ['cancelled runs', '3', true],
+    ['missing runs', '1', false]
   ]);
 });

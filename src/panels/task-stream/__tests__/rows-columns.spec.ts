@@ -539,8 +539,8 @@ describe('the legend', () => {
     ['disk', 'disk', '', '2 parts'],
     ['import', 'importing modules', '', '3 parts'],
     ['serialize', '(de)serialise', '', '4 parts'],
-    ['failed', 'failed', '1', '1 task run'],
-    ['failed', 'lost', '2', '2 task runs']
+    ['failed', 'failed runs', '1', '1 failed run'],
+    ['failed', 'lost runs', '2', '2 runs that ended with their workers.']
   ];
 
   it('has functions by their time, then what else there was', () => {
@@ -937,7 +937,7 @@ describe('the picture in words', () => {
     const names = log.name(1);
     expect(names).toBe('load');
     expect(plain(summaryText(streamOf(log, false), english, false))).toBe(
-      '4 task runs in 10.0 s. 2 workers. 3 threads. 5 executions of functions. 1 running. 1 failed. 2 lost. ' +
+      '4 task runs in 10.0 s. 2 workers. 3 threads. 5 executions of functions. 1 running. 1 failed run. 2 lost. ' +
         'Most time: load 6.00 s, clean 4.00 s, fit 2.00 s.'
     );
     // Under a filter by one of its functions.

@@ -280,7 +280,7 @@ describe('rows of the task stream', () => {
       const log = drawRuns('0/0 aabb', { tasks: { b: { status } } });
       for (const by of ['function', 'kind'] as const) {
         const named = legendItems(ask(log, 'task-stream'), by, english);
-        expect(named.map(({ name }) => name)).toContain(word);
+        expect(named.map(({ name }) => name)).toContain(`${word} runs`);
       }
     }
   });
@@ -306,7 +306,7 @@ describe('rows of the task stream', () => {
       'transfer',
       'disk',
       '(de)serialise',
-      'failed'
+      'failed runs'
     ]);
     const parts = (kind: BoxKind) =>
       run.boxes.filter(each => each.kind === kind).length;
@@ -345,13 +345,13 @@ describe('rows of the task stream', () => {
   it('says the picture in words', () => {
     const runs = new Set(run.boxes.map(each => each.run)).size;
     expect(plain(summaryText(result, english, false))).toMatch(
-      `${runs} task runs in 30.5 s. 4 workers. 8 threads. 8 running. 1 failed. Most time: fit_fold`
+      `${runs} task runs in 30.5 s. 4 workers. 8 threads. 8 running. 1 failed run. Most time: fit_fold`
     );
   });
 
   it('says what changes in words, one run as one', () => {
     expect(plain(liveText(result, english))).toMatch(
-      /^\d+ task runs, 8 running, 1 failed$/
+      /^\d+ task runs, 8 running, 1 failed run$/
     );
     expect(plain(liveText({ ...result, tasks: 1 }, english))).toMatch(
       /^1 task run, /
