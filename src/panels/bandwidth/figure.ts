@@ -1,6 +1,6 @@
 /** The square of pairs as a plotly figure; colours are roles, texts are escaped. */
 import type { Trans } from '../../base/trans';
-import { byteTicks } from '../format';
+import { byteTicks, labelPixels } from '../format';
 import { plotText } from '../memory/figure';
 import {
   amountOf,
@@ -14,7 +14,11 @@ import {
 /** A square narrower than this has no room for its figure. */
 const TEXT_FROM_PX = 64;
 const LABEL_PX = 15;
+/** Between two labels side by side, and around one. */
+const GAP_PX = 8;
 const MARGIN = { l: 92, r: 96, t: 8, b: 24 };
+/** As a share of the height: more of it labels below the square do not take. */
+const MOST_BELOW = 0.45;
 
 type PairsFigure = {
   readonly data: readonly Readonly<Record<string, unknown>>[];
@@ -59,7 +63,15 @@ export function pairsFigure(
     x: names.map((_, place) => place),
     y: names.map((_, place) => place)
   };
-  const cellPx = (options.width - MARGIN.l - MARGIN.r) / names.length;
+  const across = options.width - MARGIN.l - MARGIN.r;
+  const cellPx = across / names.length;
+  const destinations = names.map(name => trans.__('to %1', name));
+  const longest = GAP_PX + Math.max(0, ...destinations.map(labelPixels));
+  // Turned they have room where they have none side by side.
+  const isTurned = longest > cellPx;
+  const margin = isTurned
+    ? { ...MARGIN, b: Math.min(longest + GAP_PX, MOST_BELOW * options.height) }
+    : MARGIN;
   return {
     data: [
       {
@@ -147,17 +159,16 @@ export function pairsFigure(
         font: { size: 12, color: '--jp-ui-font-color1' }
       },
       dragmode: false,
-      margin: MARGIN,
+      margin,
       // No titles: plotly cannot place one where there is no room, as while the table is shown.
-      xaxis: axis(
-        labels.map(label => trans.__('to %1', label)),
-        options.width - MARGIN.l - MARGIN.r,
-        84
-      ),
+      xaxis: {
+        ...axis(destinations.map(plotText), across, isTurned ? LABEL_PX : 0),
+        tickangle: isTurned ? -90 : 0
+      },
       yaxis: {
         ...axis(
           labels.map(label => trans.__('from %1', label)),
-          options.height - MARGIN.t - MARGIN.b,
+          options.height - margin.t - margin.b,
           LABEL_PX
         ),
         range: [names.length - 0.5, -0.5]

@@ -43,13 +43,12 @@ export function BandwidthView(props: {
     [result, show, width, height, trans]
   );
   const title = titleOf(result, trans);
+  const about = trans.__('Speeds are of transfers of more than 1 MB.');
   return (
     <div className="sw-Bandwidth">
       <div className="sw-block-title sw-Bandwidth-title">
-        <span title={title}>{title}</span>
-        <span className="sw-block-aside sw-wide-only">
-          {trans.__('Speeds are of transfers of more than 1 MB.')}
-        </span>
+        <span title={`${title}\n${about}`}>{title}</span>
+        <span className="sw-block-aside sw-wide-only">{about}</span>
       </div>
       <div ref={box} className="sw-Bandwidth-chart">
         <PlotlyView
@@ -88,7 +87,7 @@ function TypeBars(props: {
       <div className="sw-block-title">{title}</div>
       <ul className="sw-Bandwidth-types" aria-label={title}>
         {rows.map(row => (
-          <li key={row.type} title={row.type}>
+          <li key={row.type} title={`${row.type}\n${amountOf(row, trans)}`}>
             <bdi className="sw-Bandwidth-name">{shortType(row.type)}</bdi>
             <span className="sw-Bandwidth-track" aria-hidden="true">
               <span

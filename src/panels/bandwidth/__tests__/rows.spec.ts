@@ -163,7 +163,20 @@ describe('the square', () => {
       height: 400,
       trans: english
     }) as { layout: Record<string, { tickvals: number[] }> };
-    expect(layout.xaxis!.tickvals).toHaveLength(5);
-    expect(layout.yaxis!.tickvals).toHaveLength(23);
+    expect(layout.xaxis!.tickvals).toHaveLength(25);
+    expect(layout.yaxis!.tickvals).toHaveLength(19);
+  });
+
+  it('turns the labels below it where they have no room side by side', () => {
+    const [wide, narrow] = [600, 300].map(
+      width => drawn('speed', width).layout
+    );
+    expect(wide!.xaxis!.tickangle).toBe(0);
+    expect(narrow!.xaxis!.tickangle).toBe(-90);
+    // None is left out, and the longest is whole.
+    for (const { xaxis, margin } of [wide!, narrow!]) {
+      expect(xaxis!.ticktext).toEqual(['to worker 3', 'to &lt;b&gt;seven']);
+      expect(margin!.b).toBeGreaterThan(xaxis!.tickangle === 0 ? 15 : 72);
+    }
   });
 });
