@@ -314,9 +314,15 @@ class CancelledFuture(RuntimeError):
 
 
 async def wait_async(
-    session: Any, entries: list[Entry], timeout: float | None, first: bool = False
+    session: Any,
+    entries: list[Entry],
+    timeout: float | None,
+    first: bool = False,
+    given: float | None = None,
 ) -> None:
     """Wait in an event loop until all entries, or the first of them, are done.
+
+    `given`: the seconds that the error tells of, if `timeout` is what is left of them.
 
     No thread stands still for it: the few of the loop's executor must stay free for what
     ends the wait, such as `cancel` and `close`.
@@ -341,6 +347,7 @@ async def wait_async(
             await done.wait()
     except TimeoutError:
         if not done.is_set():  # (the loop may have been busy until the limit, and beyond)
-            raise session.too_late(entries, timeout) from None
+            waited = timeout if given is None else given
+            raise await session.too_late_in_loop(entries, waited) from None
     finally:
         session.unwatch(entries, waiter)

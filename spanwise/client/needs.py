@@ -64,6 +64,14 @@ class Asking(Asked, Protocol):
     def wall_time(self, t: float) -> float: ...
 
 
+class Questioned(Protocol):
+    """A session, as what asks it through another thread sees it."""
+
+    def open_request(self, answer: str, answers: Any = None) -> tuple[int, Any]: ...
+
+    def close_request(self, request: int) -> None: ...
+
+
 class Awaited(Protocol):
     """A session, as futures see it."""
 

@@ -22,7 +22,6 @@ import sys
 import threading
 import time
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -43,6 +42,7 @@ from spanwise.client.events import Subscriptions
 from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
+from spanwise.client.late import Late, Question
 from spanwise.client.peers import Peers
 from spanwise.client.reason import FoundHere, cancelled
 from spanwise.client.scheduler_plugins import SchedulerPlugins
@@ -114,11 +114,6 @@ _LAST_WORDS_SECONDS = 10.0
 #: While closing, seconds between two checks whether the scheduler was stopped.
 _LOOK_SECONDS = 0.25
 
-#: For the error of a wait that was in vain: how many of the scheduler's sentences are kept, for
-#: how long one counts for tasks that it does not name, and how many tasks are looked for in it.
-_MOST_SAID = 8
-_RECENT_SECONDS = 600.0
-_MOST_COMPARED = 1000
 _SENDS = (
     "An object submits, scatters or cancels tasks while this thread is sending for the same "
     "client: in its __reduce__ or __getstate__, for which it is pickled (do this before, and pass "
@@ -248,7 +243,7 @@ class Session:
         self._next_id = 0
         self._requests = itertools.count(1)
         #: Request → the type of its answers, and where they go.
-        self._answers: dict[int, tuple[str, SimpleQueue[Any]]] = {}
+        self._answers: dict[int, tuple[str, Any]] = {}
         self._launch: tuple[list[str], str] | None = None
         #: The modules that workers were told to import while they wait, and how many were
         #: imported here then.
@@ -258,8 +253,8 @@ class Session:
         #: Set: what was dropped is let go of without a pause.
         self._hurry = threading.Event()
         self._closing = False
-        #: What the scheduler told lately, when (monotonic seconds), and the task that came next.
-        self._said: deque[tuple[float, int, str]] = deque(maxlen=_MOST_SAID)
+        #: Why tasks are not done, for who has waited for them in vain.
+        self.late = Late(self, self._ask_late)
         #: Half a sentence of how the scheduler's process has ended, where that is known.
         self.how_ended: Callable[[], str] = str
         #: Called by the reader with what is to be done with a worker that this program started.
@@ -764,8 +759,18 @@ class Session:
         waiter.left = left
         return left == 0
 
-    def wait_for(self, entries: Sequence[Entry], timeout: float | None = None) -> None:
+    def wait_for(
+        self,
+        entries: Sequence[Entry],
+        timeout: float | None = None,
+        given: float | None = None,
+    ) -> None:
         """Sleep until all entries are done.
+
+        Parameters
+        ----------
+        given
+            The seconds that the error tells of, if `timeout` is what is left of them.
 
         Raises
         ------
@@ -783,20 +788,19 @@ class Session:
             if not done:
                 self.unwatch(entries, waiter)
         if not done:
-            raise self.too_late(entries, timeout)
+            raise self.too_late(entries, timeout if given is None else given)
 
     def too_late(self, entries: Sequence[Entry], timeout: float | None) -> TimeoutError:
-        """The error of who has waited for entries, with what the scheduler said of such waits."""
-        late = [entry for entry in entries if entry.status == PENDING]
-        sentence = f"{len(late)} of {len(entries)} tasks were not done after {timeout:g} s"
-        now = time.monotonic()
-        for at, next_id, told in reversed([*self._said]):
-            # It may be about what they need: what was submitted later needs nothing of it.
-            recent = now - at < _RECENT_SECONDS and any(0 <= each.id < next_id for each in late)
-            if recent or any(f" {each.key} " in told for each in late[:_MOST_COMPARED]):
-                sentence += f". The scheduler said {now - at:.0f} s ago: {told}"
-                break
-        return TimeoutError(sentence)
+        """The error of who has waited for entries, with what the scheduler knows of them."""
+        sentence = _late_sentence(entries, timeout)
+        return TimeoutError(sentence + self.late.why(entries, timeout))
+
+    async def too_late_in_loop(
+        self, entries: Sequence[Entry], timeout: float | None
+    ) -> TimeoutError:
+        """The same in an event loop."""
+        sentence = _late_sentence(entries, timeout)
+        return TimeoutError(sentence + await self.late.why_in_loop(entries, timeout))
 
     def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool:
         """Sleep until at least one entry is done."""
@@ -982,11 +986,15 @@ class Session:
         finally:
             self._answers.pop(request, None)
 
-    def open_request(self, answer: str) -> tuple[int, SimpleQueue[Any]]:
-        """A request number and the queue that its answers come into, messages of type `answer`."""
+    def open_request(self, answer: str, answers: Any = None) -> tuple[int, Any]:
+        """A request number and the queue that its answers come into, messages of type `answer`.
+
+        The queue is a new one, or what is given, into which the reader puts them.
+        """
         self.check_wait()
         request = next(self._requests)
-        answers: SimpleQueue[Any] = SimpleQueue()
+        if answers is None:
+            answers = SimpleQueue()
         with self.lock:
             self._check_alive()
             self._answers[request] = (answer, answers)
@@ -1055,6 +1063,7 @@ class Session:
         rows: list[dict[str, Any]] = []
         unused: list[_Unused] = []
         marks: list[_Mark] = []
+        questions: list[Question] = []
         stalled = False
         ended = any(each is None for each in batch)
         with self.lock:
@@ -1068,6 +1077,8 @@ class Session:
                     unused.append(dropped)
                 elif type(dropped) is _Mark:
                     marks.append(dropped)
+                elif type(dropped) is Question:
+                    questions.append(dropped)
                 elif dropped is _STALLED:
                     stalled = True
                 elif dropped is not None and dropped is not _TAKEN:
@@ -1084,6 +1095,9 @@ class Session:
                 self.send("release", {}, {"ids": {"id": ids}})
             if marks:
                 self._pass(marks)
+            for question in questions:
+                about = {"request": question.request, "about": "why"}
+                self.send("question", about, {"ids": {"id": question.ids}})
             if not ended and stalled and self.dead is None and not self._closing:
                 # Sent after the releases, which may end the stall.
                 self.send("waiting", {"waiting": self._is_waiting()})
@@ -1094,6 +1108,10 @@ class Session:
         for each in unused:
             self._forget_unused(each)
         return True
+
+    def _ask_late(self, question: Question) -> None:
+        self._dropped.put(question)
+        self._hurry.set()
 
     def _have_told_soon(self) -> None:
         self._dropped.put(_TAKEN)
@@ -1289,7 +1307,7 @@ class Session:
         if found is not None:  # its caller is told
             found[1].put(ClusterError(sentence))
             return
-        self._said.append((time.monotonic(), self._next_id, sentence))
+        self.late.note(self._next_id, sentence)
         tell(sentence)
 
     def _on_closed(self, message: Message) -> None:
@@ -1509,6 +1527,11 @@ _NOWHERE = _Nowhere()
 _STALLED = object()
 #: Stands for results that were read in workers' memory, of which these are to be told.
 _TAKEN = object()
+
+
+def _late_sentence(entries: Sequence[Entry], timeout: float | None) -> str:
+    late = sum(entry.status == PENDING for entry in entries)
+    return f"{late} of {len(entries)} tasks were not done after {timeout:g} s"
 
 
 def _release_pause(first: Any) -> float:

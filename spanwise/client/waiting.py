@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from spanwise.client.arguments import seconds_of
 from spanwise.client.either_engine import dasks_own, holds_dasks_futures
-from spanwise.client.entries import ERROR, PENDING
+from spanwise.client.entries import ERROR, PENDING, Entry
 from spanwise.client.future import Future, wait_async
 from spanwise.client.futures_of import awaited, is_collection, listed, refuse_cancelled
 from spanwise.client.of_others import by_session
@@ -108,7 +108,7 @@ def _wait(futures: list[Future], timeout: float | None, first: bool) -> DoneAndN
         entries = [future._alive() for future in own]
         left = None if end is None else max(0.0, end - time.monotonic())
         if not first:
-            session.wait_for(entries, left)
+            session.wait_for(entries, left, timeout)
         elif not session.wait_first(entries, left):
             raise session.too_late(entries, timeout)
     return _parted(futures)
@@ -125,7 +125,7 @@ async def _wait_async(
     for session, own in clients.items():
         entries = [future._alive() for future in own]
         left = None if end is None else max(0.0, end - time.monotonic())
-        await wait_async(session, entries, left, first)
+        await wait_async(session, entries, left, first, timeout)
     return _parted(futures)
 
 
@@ -180,7 +180,7 @@ class as_completed:
     ) -> None:
         self.with_results = with_results
         self.raise_errors = raise_errors
-        seconds = seconds_of(timeout)
+        self._seconds = seconds = seconds_of(timeout)
         self._give_up = None if seconds is None else time.monotonic() + seconds
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._pending = 0
@@ -280,7 +280,10 @@ class as_completed:
         finally:
             self._waiting -= 1
         if not come:
-            raise TimeoutError(f"{self._pending} tasks were not done in time")
+            sentence = f"{self._pending} tasks were not done in time"
+            if session is not None:
+                sentence += session.late.why(self._late(), self._seconds)
+            raise TimeoutError(sentence)
         self._pending -= 1
         if not self.with_results:
             return coming.future
@@ -289,6 +292,15 @@ class as_completed:
         except BaseException as error:
             leave_tasks_frames(error)
             raise
+
+    def _late(self) -> list[Entry]:
+        """Of those that are still to come, what the session of the last is asked for."""
+        coming = [*self._coming.values()]
+        return [
+            each._entry
+            for each in coming
+            if each._entry is not None and each.client._session is self._session
+        ]
 
     def _item(self, future: Future) -> Any:
         entry = future._alive()
@@ -336,7 +348,12 @@ class as_completed:
                     await woken.wait()
             except TimeoutError:
                 if not woken.is_set():  # (the loop may have been busy until the limit, and beyond)
-                    raise TimeoutError(f"{self._pending} tasks were not done in time") from None
+                    sentence = f"{self._pending} tasks were not done in time"
+                    if self._session is not None:
+                        sentence += await self._session.late.why_in_loop(
+                            self._late(), self._seconds
+                        )
+                    raise TimeoutError(sentence) from None
             finally:
                 self._waiting -= 1
 

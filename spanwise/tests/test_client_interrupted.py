@@ -88,7 +88,7 @@ async def test_tasks_that_ended_in_time_count_also_where_the_loop_was_busy_until
         def unwatch(self, _entries: Any, _waiter: object) -> None:
             pass
 
-        def too_late(self, _entries: Any, timeout: float) -> TimeoutError:
+        async def too_late_in_loop(self, _entries: Any, timeout: float) -> TimeoutError:
             return TimeoutError(timeout)
 
     await wait_async(Prompt(), [], 0.0)

@@ -26,6 +26,8 @@ const FIRST_GUESS_SECONDS = 0.001;
 export class FunctionDurations {
   /** Function id → row + 1. Ids come from a dictionary that has other names too: books per worker and id would be large and empty. */
   private _rows = new Uint32Array(0);
+  /** By row. */
+  private readonly _functions: number[] = [];
   private _count = 0;
   private _average = new Float64Array(0);
   private _samples = new Uint8Array(0);
@@ -51,6 +53,11 @@ export class FunctionDurations {
     }
     const row = this._rows[functionId]! - 1;
     return row === -1 ? this._add(functionId) : row;
+  }
+
+  /** The function that a row stands for. */
+  functionOf(row: number): number {
+    return this._functions[row]!;
   }
 
   /** The seconds with which a task of this function stands in books. */
@@ -163,6 +170,7 @@ export class FunctionDurations {
   private _add(functionId: number): number {
     const row = this._count++;
     this._rows[functionId] = row + 1;
+    this._functions[row] = functionId;
     if (row === this._average.length) {
       const capacity = nextCapacity(row, row + 1);
       this._average = grownColumn(this._average, capacity);

@@ -91,6 +91,11 @@ export class Restrictions {
     return index !== NONE && this._entries[index]!.restriction.workers !== null;
   }
 
+  /** The workers that it names, as the user wrote them; null: any. */
+  namedBy(index: number): Restriction['workers'] {
+    return index === NONE ? null : this._entries[index]!.restriction.workers;
+  }
+
   /** How many tasks have it. */
   usersOf(index: number): number {
     return this._entries[index]?.users ?? 0;

@@ -10,6 +10,7 @@ import {
 } from './client-events';
 import { copiesAsked, copiesDropped } from './copies';
 import type { SchedulerEvent } from './events';
+import { NONE } from './edge-table';
 import { GraphIntake } from './graph-intake';
 import type { Instruction } from './instructions';
 import { DEFAULT_OPTIONS, type SchedulerOptions } from './options';
@@ -24,7 +25,7 @@ import {
   isStalled,
   unplacedCount
 } from './stall';
-import type { TaskTable } from './task-table';
+import { TaskFlag, type TaskTable } from './task-table';
 import {
   fillWorkers,
   prioritiesAmongClients,
@@ -45,7 +46,7 @@ import {
   workerPaused,
   workerResumed
 } from './worker-events';
-import { type Amounts, WorkerResources } from './worker-resources';
+import { type Amounts, type Need, WorkerResources } from './worker-resources';
 import type { WorkerRecord, WorkerTable } from './worker-table';
 
 /** How to make a {@link Scheduler}. */
@@ -191,6 +192,60 @@ export class Scheduler {
       : Object.fromEntries(need.map(({ name, amount }) => [name, amount]));
   }
 
+  /** The workers that may run a task, now or when they have room. */
+  eligibleFor(task: number): readonly WorkerRecord[] {
+    return this._state.eligibleFor(task);
+  }
+
+  /** The workers that a task's `workers=` names, as the user wrote them; null: any. */
+  namedWorkers(task: number): readonly (number | string)[] | null {
+    const { restrictions, tasks } = this._state;
+    return restrictions.namedBy(tasks.restriction[task]!);
+  }
+
+  /** By function, how many runs that were given up hold threads of a worker, as far as is known. */
+  givenUpAt({ lingering }: WorkerRecord): Map<number, number> {
+    const counts = new Map<number, number>();
+    for (const { row } of lingering.values()) {
+      const functionId = this._state.durations.functionOf(row);
+      counts.set(functionId, (counts.get(functionId) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** Whether a worker has free what a task holds of its resources. */
+  hasFree({ resources }: WorkerRecord, task: number): boolean {
+    const need = this._state.needOf(task);
+    return need === null || resources.hasFree(need);
+  }
+
+  /** The tasks that hold some of these resources of a worker. */
+  holdersAt(
+    worker: WorkerRecord,
+    resources: readonly string[]
+  ): readonly number[] {
+    const { tasks } = this._state;
+    const found: number[] = [];
+    for (
+      let task = worker.firstProcessing;
+      task !== NONE;
+      task = tasks.nextProcessing(task)
+    ) {
+      if (
+        tasks.hasFlag(task, TaskFlag.Holds) &&
+        namesSome(this._state.needOf(task), resources)
+      ) {
+        found.push(task);
+      }
+    }
+    return found;
+  }
+
+  /** How many runs that were given up hold some of these resources of a worker. */
+  keptCountAt({ resources }: WorkerRecord, names: readonly string[]): number {
+    return [...resources.kept()].filter(need => namesSome(need, names)).length;
+  }
+
   /** Whether a task may run only at workers that are named. */
   isBound(task: number): boolean {
     const { restrictions, tasks } = this._state;
@@ -314,4 +369,8 @@ export class Scheduler {
         return assertUnreachable(event);
     }
   }
+}
+
+function namesSome(need: Need | null, names: readonly string[]): boolean {
+  return need?.some(({ name }) => names.includes(name)) === true;
 }

@@ -60,6 +60,11 @@ export class SchedulerFixture {
     this.scheduler = new Scheduler(setup);
   }
 
+  /** The time of the last event, in seconds. */
+  get now(): number {
+    return this._now;
+  }
+
   /** The dense id of a named task. Names are never forgotten here, ids are never reused. */
   id(name: string): DenseTaskId {
     const id = this._ids.get(name);

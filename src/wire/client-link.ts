@@ -170,13 +170,22 @@ export const CLIENT_LINK = {
     /**
      * Which tasks there are, what runs them and holds their results: those named by `ids`, or all, in these states (none given: in any),
      * at this worker. Or the story of those that are named, at most 64. Or how many tasks of all clients are in which state, by the log's
-     * spans. Or what workers have told of themselves. Or in which functions the scheduler was: from the first such question that `begins` it on. → `answer`, a page; `after` is 0, then what the page before said.
+     * spans. Or what workers have told of themselves. Or in which functions the scheduler was: from the first such question that `begins` it on.
+     * Or why those that are named are not done. → `answer`, a page; `after` is 0, then what the page before said.
      */
     question: message(
       {
         request: u32,
         about: v.optional(
-          v.picklist(['tasks', 'story', 'held', 'spans', 'workers', 'profile']),
+          v.picklist([
+            'tasks',
+            'story',
+            'held',
+            'spans',
+            'workers',
+            'profile',
+            'why'
+          ]),
           'tasks'
         ),
         named: v.optional(flag, false),
@@ -536,6 +545,8 @@ export const CLIENT_LINK = {
         ),
         /** Of a worker: what tasks hold of its resources. */
         held: v.optional(amounts),
+        /** Why tasks are not done, for the user; empty: they are. */
+        why: v.optional(text, ''),
         /** Of workers: bytes a second from one to another, as measured last. */
         bandwidth: v.optional(v.number()),
         /** Counts of one page: a span and a state may come again in the next one. */

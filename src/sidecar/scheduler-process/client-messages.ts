@@ -30,6 +30,7 @@ import { NO_ROW, type Refusal } from './report-message';
 import type { ModuleOrder } from './scheduler-plugins';
 import { factsOf } from './scheduler-watchers';
 import { NO_TASK } from './task-rows';
+import { whyNotDone } from './why-not-done';
 import type { Command, Done } from './worker-control';
 import type { WorkerSession } from './worker-session';
 import {
@@ -56,6 +57,8 @@ export type ExtraReport = readonly [
 /** What handling clients' messages needs of the cluster besides the core. */
 export interface IClientHost {
   readonly memoryRuns: MemoryRuns;
+  /** Workers that are being started. */
+  readonly startingCount: number;
   reportAlso(client: ClientSession, report: ExtraReport): void;
   /** Fails tasks that were not taken. */
   refuse(client: ClientSession, refusal: Refusal): void;
@@ -725,6 +728,15 @@ export class ClientSession {
     if (about === 'profile') {
       const json = Buffer.from(this._host.ownProfile(question.fields.begins));
       this.link.send('answer', { request, next: null }, {}, [json]);
+      return;
+    }
+    if (about === 'why') {
+      const named = firstRows(question.tables.ids)
+        .map(id => this.tasks.resolve(id))
+        .filter(task => task >= 0);
+      const { startingCount } = this._host;
+      const why = whyNotDone(this._cluster, startingCount, named);
+      this.link.send('answer', { request, next: null, why });
       return;
     }
     if (about === 'workers') {

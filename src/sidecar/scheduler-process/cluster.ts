@@ -291,6 +291,10 @@ export class Cluster implements IRosterHost {
     this._plugins.take(order, done);
   }
 
+  get startingCount(): number {
+    return this._fleet?.startingCount ?? 0;
+  }
+
   ownProfile(begins: boolean): string {
     return JSON.stringify(this._profile.answer(begins));
   }

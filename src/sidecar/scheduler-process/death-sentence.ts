@@ -1,6 +1,6 @@
 /** How a worker ended, what it used, and what ran there: for the errors of tasks that are blamed. */
 import type { Bytes } from '../../base/brand';
-import { NONE, TaskState } from '../../scheduler';
+import { NONE } from '../../scheduler';
 import type { DenseTaskId } from '../../records/ids';
 import { formatBytes } from '../../panels/format';
 import type { ClusterState } from './cluster-state';
@@ -57,11 +57,9 @@ function runningAt(
   session: WorkerSession
 ): DenseTaskId[] {
   const { tasks } = core;
-  const said = [...session.running.values()].filter(
-    task =>
-      tasks.state[task] === TaskState.Processing &&
-      tasks.worker[task] === session.id
-  );
+  const said = [...session.running.values()]
+    .filter(({ task, run }) => tasks.isRunOf(session.id, task, run))
+    .map(({ task }) => task);
   if (said.length > 0) {
     return said;
   }

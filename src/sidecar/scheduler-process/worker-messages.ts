@@ -327,7 +327,11 @@ function takeMeasured(
     if (task === NO_TASK) {
       session.running.delete(running.thread[i]!);
     } else {
-      session.running.set(running.thread[i]!, task);
+      session.running.set(running.thread[i]!, {
+        task,
+        run: running.runId[i]!,
+        started: running.started[i]!
+      });
     }
   }
   if (!cluster.runWatchers.isEmpty) {

@@ -1,4 +1,5 @@
 /** One worker that has joined: its link and what it was told. In the scheduler process. */
+import type { Seconds } from '../../base/brand';
 import { CapacityState } from '../../records/enumerations';
 import type { DenseTaskId } from '../../records/ids';
 import { LaneThreads } from '../../records/lane-threads';
@@ -16,6 +17,13 @@ type RowOf<T extends 'system' | 'load'> = {
 };
 export type SystemUse = RowOf<'system'>;
 export type WorkerLoad = RowOf<'load'>;
+
+/** started: seconds of the scheduler's clock. */
+type RunningTask = {
+  readonly task: DenseTaskId;
+  readonly run: number;
+  readonly started: Seconds;
+};
 
 type CapacityLog = {
   capacity(t: number, worker: number, state: CapacityState): void;
@@ -57,8 +65,8 @@ export class WorkerSession {
   /** The newest row of what the system counts for it, and of how much it has to do; null: none yet. */
   system: SystemUse | null = null;
   load: WorkerLoad | null = null;
-  /** Thread → the task that has run there for some time, as far as it has said. */
-  readonly running = new Map<number, DenseTaskId>();
+  /** Thread → the run that has gone on there for some time, as far as it has said. It may have ended since. */
+  readonly running = new Map<number, RunningTask>();
   /** Which threads of the system ran its lanes' tasks. */
   readonly laneThreads = new LaneThreads<number>();
 

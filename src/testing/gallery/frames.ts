@@ -218,6 +218,19 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       { request: 12, about: 'profile', begins: false },
       { ids: { id: [] } }
     ),
+    why: sample(
+      'why two tasks are not done',
+      'client',
+      'up',
+      'question',
+      { request: 13, about: 'why' },
+      { ids: { id: [4, 5] } }
+    ),
+    because: sample('why they are not', 'client', 'down', 'answer', {
+      request: 13,
+      next: null,
+      why: 'load-1 waits for a worker. The cluster has none.'
+    }),
     follow: sample(
       'begin with two tasks and what they need, by span',
       'client',

@@ -99,6 +99,7 @@ class ModelWorker {
 class World implements IClientHost {
   readonly state: ClusterState;
   readonly memoryRuns: MemoryRuns;
+  readonly startingCount = 0;
   readonly workers = new Map<number, ModelWorker>();
   /** Client ids with futures. */
   readonly held = new Set<number>();

@@ -10,6 +10,7 @@ class WorkingClient {
       isStalled: false,
       stepsAhead: 0,
       unplacedCount: 0,
+      workers: { all: [] },
       tasks: { state: [], nbytes: [], firstReplica: [] }
     },
     moves: 0,
@@ -109,6 +110,7 @@ describe('full workers of which one is stopped', () => {
         isStalled: true,
         stepsAhead: 0,
         unplacedCount: 0,
+        workers: { all: [] },
         tasks: { state: [], nbytes: [], firstReplica: [] }
       },
       moves: 0,

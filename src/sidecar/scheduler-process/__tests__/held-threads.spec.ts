@@ -1,0 +1,79 @@
+import { HeldThreads } from '../held-threads';
+import { WaitedCluster } from './waited-cluster';
+
+const SENTENCE =
+  '1 task waits for a thread, and for 10 s none has come free. All 2 threads of the cluster are held by ' +
+  '2 tasks that were cancelled or released and still run (a, b). A thread cannot be stopped: ' +
+  'client.restart_workers(["worker-0"]) ends what it runs.';
+
+describe('threads that tasks hold which nobody waits for', () => {
+  let cluster: WaitedCluster;
+  let told: string[];
+  let held: HeldThreads;
+
+  beforeEach(() => {
+    cluster = new WaitedCluster();
+    told = [];
+    held = new HeldThreads(cluster.state, {
+      warn: sentence => told.push(sentence)
+    });
+    cluster.join(0, 2);
+    cluster.submit('a b', { want: 'a b' });
+  });
+
+  /** Time passes, in which the worker is heard. */
+  function pass(seconds: number, isHeard = true): void {
+    for (let i = 0; i < seconds; i++) {
+      cluster.s.pass(1);
+      cluster.sessions.get(0)!.heardAt = isHeard ? cluster.s.now : 0;
+      held.look(cluster.s.now);
+    }
+  }
+
+  it('are told of after a while, once as long as that lasts', () => {
+    cluster.s.cancel('a b');
+    cluster.submit('c');
+    pass(10);
+    expect(told).toEqual([]);
+    pass(100);
+    expect(told).toEqual([SENTENCE]);
+  });
+
+  it('are nothing to be told of while one thread is free or runs what is wanted', () => {
+    cluster.s.cancel('a');
+    cluster.submit('c');
+    pass(100);
+    expect(told).toEqual([]);
+  });
+
+  it('are nothing to be told of while nothing waits', () => {
+    cluster.s.cancel('a b');
+    pass(100);
+    expect(told).toEqual([]);
+  });
+
+  it('are not known of a worker that has said nothing since, or is stopped', () => {
+    cluster.s.cancel('a b');
+    cluster.submit('c');
+    pass(100, false);
+    expect(told).toEqual([]);
+    cluster.sessions.get(0)!.standing = 'stopped';
+    pass(100);
+    expect(told).toEqual([]);
+  });
+
+  it('are told of again after it was over', () => {
+    const [a, b] = [cluster.s.runId('a'), cluster.s.runId('b')];
+    cluster.s.cancel('a b');
+    cluster.submit('c d', { want: 'c d' });
+    pass(20);
+    cluster.s.finish(0, 'a b', { runIds: [a, b] });
+    pass(20);
+    expect(told).toHaveLength(1);
+    cluster.s.said();
+    cluster.s.cancel('c d');
+    cluster.submit('e');
+    pass(20);
+    expect(told).toHaveLength(2);
+  });
+});

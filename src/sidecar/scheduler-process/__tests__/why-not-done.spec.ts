@@ -1,0 +1,185 @@
+import { whyNotDone } from '../why-not-done';
+import { WaitedCluster } from './waited-cluster';
+
+let cluster: WaitedCluster;
+let starting: number;
+
+beforeEach(() => {
+  cluster = new WaitedCluster();
+  starting = 0;
+});
+
+function why(names: string, most?: number): string {
+  const tasks = names.split(' ').map(name => cluster.s.id(name));
+  return whyNotDone(cluster.state, starting, tasks, most);
+}
+
+const nobody = { workers: ['x'], allowOther: false };
+
+describe('how far tasks are', () => {
+  it('is nothing of those that are done', () => {
+    cluster.join(0);
+    cluster.submit('a');
+    cluster.s.finish(0, 'a');
+    expect(why('a')).toBe('');
+  });
+
+  it('is where one runs and for how long, once its worker has told of it', () => {
+    cluster.join(3);
+    cluster.submit('a');
+    expect(why('a')).toMatch(/^a was given to worker-3 0\.\d s ago\.$/);
+    cluster.s.pass(58);
+    cluster.runs('a', 58);
+    expect(why('a')).toBe('a has run for 58 s on worker-3.');
+    // What was told of an earlier run of it is out of date.
+    cluster.s.cancel('a');
+    cluster.submit('a2');
+    expect(why('a2')).not.toContain('has run');
+  });
+
+  it('is what the only input does', () => {
+    cluster.join(0);
+    cluster.submit('a -> b', { want: 'b' });
+    cluster.runs('a', 2);
+    expect(why('b')).toBe(
+      'b waits for a, which has run for 2.0 s on worker-0.'
+    );
+  });
+
+  it('is how many are at workers, and which runs longest', () => {
+    cluster.join(0, 2);
+    cluster.submit('a b c d -> z', { want: 'z' });
+    cluster.runs('a', 3);
+    cluster.runs('b', 12, 1);
+    const given = /z waits for 4 tasks, (\d) of which are at workers/;
+    expect(why('z')).toMatch(given);
+    expect(why('z')).toContain('; b has run longest, for 12 s on worker-0.');
+    expect(why('z a')).toMatch(
+      /^They wait for 3 others; of all these \d are at workers; b has run longest/
+    );
+    expect(why('a b')).toMatch(/^Of them 2 are at workers; b has/);
+  });
+
+  it('is what is left of a graph that is not whole yet', () => {
+    cluster.join(0);
+    cluster.submit('a -> b', { want: 'b', last: false });
+    expect(why('b')).toMatch(
+      /^b waits for a|^b waits for the rest of its graph/
+    );
+  });
+
+  it('is told of so many tasks at most', () => {
+    cluster.submit('a -> b -> c -> d -> e', { want: 'e' });
+    expect(why('e')).toMatch(/^e waits for 4 tasks, none of which/);
+    expect(why('e', 3)).toMatch(/^e waits for more than 2 tasks, none of/);
+  });
+
+  it('cuts keys', () => {
+    const long = 'k'.repeat(300);
+    cluster.submit(long, { want: long });
+    expect(why(long)).toMatch(/^k{200}… waits for a worker\./);
+  });
+});
+
+describe('what keeps tasks back', () => {
+  it('is that there is no worker', () => {
+    cluster.submit('a');
+    const none =
+      'a waits for a worker. The cluster has no worker that takes tasks';
+    expect(why('a')).toBe(`${none}: client.scale(1), or more, starts some.`);
+    starting = 2;
+    expect(why('a')).toBe(`${none}. 2 more are being started.`);
+    cluster.session(7).isReady = false;
+    expect(why('a')).toBe(`${none}. worker-7 is still setting up plugins.`);
+  });
+
+  it('is that all are to leave', () => {
+    cluster.join(0);
+    cluster.s.handle({ type: 'workerRetires', at: 1, worker: 0 });
+    cluster.submit('a');
+    expect(why('a')).toContain('no worker that takes tasks: client.scale(1)');
+  });
+
+  it('is that workers= and resources= leave none', () => {
+    cluster.join(0, 1, ['y'], { GPU: 1 });
+    cluster.submit('a b c', {
+      want: 'a b c',
+      restrict: {
+        a: nobody,
+        b: { workers: null, allowOther: false, resources: { GPU: 2 } },
+        c: { workers: [4, 'x'], allowOther: false, resources: { FPGA: 1 } }
+      }
+    });
+    expect(why('a')).toBe(
+      "a waits for a worker. No worker that takes tasks is named by workers=['x'], as a needs it."
+    );
+    expect(why('b')).toBe(
+      'b waits for a worker. No worker that takes tasks has GPU=2, as b needs it.'
+    );
+    expect(why('c')).toContain(
+      "No worker that takes tasks has FPGA=1 and is named by workers=[4, 'x'], as c needs it."
+    );
+    expect(why('a b')).toMatch(/^Of them none is at a worker\. No worker/);
+  });
+
+  it('are tasks that were given up and still run', () => {
+    cluster.join(0, 2);
+    cluster.submit('a b', { want: 'a b' });
+    cluster.s.cancel('a');
+    cluster.submit('c');
+    cluster.s.pass(5);
+    cluster.runs('b', 5);
+    const former = '1 task that was cancelled or released and still runs (a)';
+    expect(why('c')).toContain(
+      `All 2 threads of the cluster are held by ${former} and 1 other task (b). A thread cannot be stopped: ` +
+        'client.restart_workers(["worker-0"]) ends what it runs.'
+    );
+    // Who waits for b too holds that thread himself.
+    expect(why('c b')).toContain(
+      `1 of the 2 threads of the cluster is held by ${former}. A thread`
+    );
+    cluster.s.cancel('b');
+    cluster.s.pass(5);
+    expect(why('c')).toContain(
+      'All 2 threads of the cluster are held by 2 tasks that were cancelled or released and still run (a, b).'
+    );
+  });
+
+  it('are only those at workers that may run it', () => {
+    cluster.join(0, 1, ['one']);
+    cluster.join(1, 1, ['two']);
+    cluster.submit('a b', { want: 'a b' });
+    cluster.s.cancel('a b');
+    cluster.submit('c', {
+      restrict: { c: { workers: ['two'], allowOther: false } }
+    });
+    cluster.s.pass(5);
+    expect(why('c')).toContain('The only thread of worker-1 is held by 1 task');
+  });
+
+  it('are those that have what it needs', () => {
+    cluster.join(0, 4, [], { GPU: 1 });
+    const gpu = { workers: null, allowOther: false, resources: { GPU: 1 } };
+    cluster.submit('a', { restrict: { a: gpu } });
+    cluster.submit('b', { restrict: { b: gpu } });
+    expect(why('b')).toBe('b waits for GPU=1. GPU is held by 1 task (a).');
+    cluster.s.cancel('a');
+    expect(why('b')).toBe(
+      'b waits for GPU=1. GPU is held by 1 that was cancelled or released and may still run.'
+    );
+  });
+
+  it('is that workers are full, or stopped', () => {
+    const one = cluster.join(0);
+    cluster.s.pause(0);
+    Object.assign(one, { isPaused: true, whyPaused: '9 of 10 MiB are in use' });
+    cluster.submit('a');
+    expect(why('a')).toBe(
+      'a waits for a worker that begins tasks. worker-0 begins no task, for it is short of memory: 9 of 10 MiB are in use.'
+    );
+    one.standing = 'stopped';
+    expect(why('a')).toContain('worker-0 is stopped (SIGSTOP or a debugger).');
+    one.standing = 'silent';
+    expect(why('a')).toContain('worker-0 says nothing');
+  });
+});

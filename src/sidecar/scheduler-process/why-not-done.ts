@@ -1,0 +1,455 @@
+/**
+ * Says why tasks are not done, to a client that has waited for them in vain. In the scheduler process.
+ *
+ * ```
+ *   how far it is     sum-1 waits for 12 tasks, 2 of which are at workers; inc-7 has run longest, for 58 s on worker-0.
+ *   what is amiss     All 2 threads of the cluster are held by 2 tasks that were cancelled or released and still run (inc). …
+ * ```
+ *
+ * Nothing is kept for it: the tables are looked at when somebody asks.
+ */
+import { Int32List } from '../../base/int-list';
+import type { DenseTaskId } from '../../records/ids';
+import {
+  holdsInputs,
+  TaskState,
+  type TaskTable,
+  type WorkerRecord
+} from '../../scheduler';
+import type { ClusterState } from './cluster-state';
+import { formerTasks, functionNames, listed, theThreads } from './held-threads';
+import type { WorkerSession } from './worker-session';
+
+/** So many tasks are looked at, which takes some ms. */
+const MOST_LOOKED_AT = 65_536;
+/** A key is cut here. */
+const MOST_CHARACTERS = 200;
+/** A worker has told of what runs there for so long. */
+const TOLD_SECONDS = 3;
+/** So many workers and functions are named. */
+const MOST_NAMED = 3;
+
+/**
+ * @param starting - how many workers are being started.
+ * @param named - what the client waits for.
+ * @param most - so many tasks are looked at.
+ * @returns one sentence or a few; empty: all is done.
+ */
+export function whyNotDone(
+  cluster: ClusterState,
+  starting: number,
+  named: readonly DenseTaskId[],
+  most = MOST_LOOKED_AT
+): string {
+  const look = new Look(cluster, starting, named, most);
+  return look.isEmpty ? '' : [look.progress(), ...look.obstacles()].join(' ');
+}
+
+/** What a look at the tables finds. */
+class Look {
+  /** Those that are not done: what the client waits for, then what that needs. */
+  private readonly _tasks: readonly DenseTaskId[];
+  private readonly _namedCount: number;
+  private readonly _isAll: boolean;
+  private readonly _isTheirs: Uint8Array;
+  /** When tasks have begun that have run for some time, by the scheduler's clock: of all clients. */
+  private readonly _began = new Map<DenseTaskId, number>();
+
+  constructor(
+    private readonly _cluster: ClusterState,
+    private readonly _starting: number,
+    named: readonly DenseTaskId[],
+    most: number
+  ) {
+    const { tasks } = _cluster.core;
+    const found = unfinished(tasks, named, most);
+    this._tasks = found.tasks;
+    this._namedCount = found.namedCount;
+    this._isAll = found.isAll;
+    this._isTheirs = found.seen;
+    for (const { id, running } of _cluster.workers.values()) {
+      for (const { task, run, started } of running.values()) {
+        if (tasks.isRunOf(id, task, run)) {
+          this._began.set(task, started);
+        }
+      }
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this._tasks.length === 0;
+  }
+
+  /** How far the tasks are. */
+  progress(): string {
+    const [first, second] = this._tasks;
+    const others = this._tasks.length - this._namedCount;
+    if (this._namedCount === 1 && others === 0) {
+      return `${this._key(first!)} ${this._doing(first!)}.`;
+    }
+    if (this._namedCount === 1 && others === 1) {
+      return `${this._key(first!)} waits for ${this._key(second!)}, which ${this._doing(second!)}.`;
+    }
+    const given = this._tasks.filter(task => this._isGiven(task)).length;
+    const count = `${this._isAll ? '' : 'more than '}${others}`;
+    const at =
+      given === 1 ? 'is at a worker' : given > 1 ? 'are at workers' : '';
+    const begin =
+      this._namedCount === 1
+        ? `${this._key(first!)} waits for ${count} tasks, ${at === '' ? 'none of which is at a worker' : `${given} of which ${at}`}`
+        : `${others > 0 ? `They wait for ${count} other${others > 1 ? 's' : ''}; of all these ` : 'Of them '}` +
+          (at === '' ? 'none is at a worker' : `${given} ${at}`);
+    let longest: DenseTaskId | null = null;
+    for (const task of this._tasks) {
+      const began = this._began.get(task) ?? Infinity;
+      if (longest === null || began < this._began.get(longest)!) {
+        longest = began === Infinity ? longest : task;
+      }
+    }
+    return longest === null
+      ? `${begin}.`
+      : `${begin}; ${this._key(longest)} has run longest, ${this._howLong(longest)}.`;
+  }
+
+  /** What keeps tasks back. */
+  obstacles(): string[] {
+    const found: string[] = [];
+    const unplaced = this._tasks.filter(task => this._isUnplaced(task));
+    if (unplaced.length > 0) {
+      found.push(this._unplaced(unplaced[0]!));
+    }
+    const standing = this._standing();
+    if (standing !== '') {
+      found.push(standing);
+    }
+    const kept = this._keptBack();
+    if (kept !== null && found.length < 2) {
+      const why = this._whyKeptBack(kept);
+      if (why !== '') {
+        found.push(why);
+      }
+    }
+    return found;
+  }
+
+  private _key(task: DenseTaskId): string {
+    const key = this._cluster.keyOf(task);
+    return key.length > MOST_CHARACTERS
+      ? `${key.slice(0, MOST_CHARACTERS)}…`
+      : key;
+  }
+
+  private _howLong(task: DenseTaskId): string {
+    const { clock, core } = this._cluster;
+    const seconds = clock() - this._began.get(task)!;
+    return `for ${inSeconds(seconds)} on worker-${core.tasks.worker[task]}`;
+  }
+
+  /** What a task does, as the end of a sentence. */
+  private _doing(task: DenseTaskId): string {
+    const { core } = this._cluster;
+    if (this._began.has(task)) {
+      return `has run ${this._howLong(task)}`;
+    }
+    switch (core.tasks.state[task] as TaskState) {
+      case TaskState.Processing: {
+        const at = `worker-${core.tasks.worker[task]}`;
+        if (core.tasks.lackingOf(task) > 0) {
+          return `is at ${at}, to which its inputs come from other workers`;
+        }
+        const since = this._givenSeconds(task);
+        return this._isKeptBack(task) &&
+          this._freeThreads([this._home(task)!]) === 0
+          ? `waits at ${at} for a thread`
+          : `was given to ${at}${since === null ? '' : ` ${inSeconds(since)} ago`}`;
+      }
+      case TaskState.Queued:
+      case TaskState.NoWorker: {
+        if (this._isUnplaced(task)) {
+          return 'waits for a worker';
+        }
+        const able = this._able(task);
+        const need = core.resourcesOf(task);
+        return able.length === 0
+          ? 'waits for a worker that begins tasks'
+          : need !== null && !able.some(worker => core.hasFree(worker, task))
+            ? `waits for ${amountsText(need)}`
+            : 'waits for a thread';
+      }
+      case TaskState.Released:
+        return 'waits for the rest of its graph, which has not come yet';
+      default:
+        return 'waits for its inputs';
+    }
+  }
+
+  /** It is at a worker, and needs nothing of other tasks any more. */
+  private _isGiven(task: DenseTaskId): boolean {
+    const { state, waitingOn } = this._cluster.core.tasks;
+    return state[task] === TaskState.Processing && waitingOn[task] === 0;
+  }
+
+  /** When it was given to its worker, in seconds before now; null: too long ago to be known. */
+  private _givenSeconds(task: DenseTaskId): number | null {
+    const { core, at } = this._cluster;
+    const last = core.story(task).at(-1);
+    return last?.to === 'Processing' ? at - last.at : null;
+  }
+
+  /** It is at a worker that would have told if it ran. */
+  private _isKeptBack(task: DenseTaskId): boolean {
+    return (
+      this._isGiven(task) &&
+      !this._began.has(task) &&
+      this._cluster.core.tasks.lackingOf(task) === 0 &&
+      (this._givenSeconds(task) ?? Infinity) > TOLD_SECONDS
+    );
+  }
+
+  /** No worker that takes tasks may run it. */
+  private _isUnplaced(task: DenseTaskId): boolean {
+    const { core } = this._cluster;
+    const state: TaskState = core.tasks.state[task]!;
+    return (
+      state === TaskState.NoWorker ||
+      (state === TaskState.Queued &&
+        core.eligibleFor(task).every(({ retiring }) => retiring))
+    );
+  }
+
+  private _unplaced(task: DenseTaskId): string {
+    const { core, workers } = this._cluster;
+    const preparing = [...workers.values()]
+      .filter(({ isReady, leaving }) => !isReady && leaving === null)
+      .map(({ id }) => `worker-${id}`);
+    const coming =
+      preparing.length > 0
+        ? ` ${listed(preparing, MOST_NAMED)} ${isOrAre(preparing.length)} still setting up plugins.`
+        : this._starting > 0
+          ? ` ${this._starting} more ${isOrAre(this._starting)} being started.`
+          : '';
+    if (core.isDeserted && !core.areUnplacedInVain) {
+      const start =
+        coming === '' ? ': client.scale(1), or more, starts some' : '';
+      return `The cluster has no worker that takes tasks${start}.${coming}`;
+    }
+    const need = core.resourcesOf(task);
+    const names = core.namedWorkers(task)?.map(textOf);
+    const what = [
+      need === null ? '' : `has ${amountsText(need)}`,
+      names === undefined
+        ? ''
+        : `is named by workers=[${listed(names, MOST_NAMED)}]`
+    ].filter(Boolean);
+    return `No worker that takes tasks ${what.join(' and ')}, as ${this._key(task)} needs it.${coming}`;
+  }
+
+  /** Workers that have some of the tasks, and have stopped. */
+  private _standing(): string {
+    const { core, workers } = this._cluster;
+    const homes = new Set(
+      this._tasks
+        .filter(task => core.tasks.state[task] === TaskState.Processing)
+        .map(task => core.tasks.worker[task]!)
+    );
+    return [...homes]
+      .map(home => workers.get(home))
+      .filter(session => session !== undefined)
+      .map(standingOf)
+      .filter(Boolean)
+      .slice(0, MOST_NAMED)
+      .join(' ');
+  }
+
+  /** A task that could run, and does not. */
+  private _keptBack(): DenseTaskId | null {
+    const { state } = this._cluster.core.tasks;
+    return (
+      this._tasks.find(
+        task => state[task] === TaskState.Queued && !this._isUnplaced(task)
+      ) ??
+      // (each of these looks into the story)
+      this._tasks
+        .filter(task => this._isGiven(task) && !this._began.has(task))
+        .slice(0, MOST_NAMED)
+        .find(task => this._isKeptBack(task)) ??
+      null
+    );
+  }
+
+  private _home(task: DenseTaskId): WorkerRecord | undefined {
+    const { core } = this._cluster;
+    return core.workers.get(core.tasks.worker[task]!);
+  }
+
+  /** The workers that could run a task now, if they had room. */
+  private _able(task: DenseTaskId): readonly WorkerRecord[] {
+    return this._allowed(task).filter(({ full }) => !full);
+  }
+
+  /** The workers that may run a task, those that are to leave apart. One that has it and has not begun it gives it back if another has a thread. */
+  private _allowed(task: DenseTaskId): readonly WorkerRecord[] {
+    return this._cluster.core
+      .eligibleFor(task)
+      .filter(({ retiring }) => !retiring);
+  }
+
+  private _whyKeptBack(task: DenseTaskId): string {
+    const { core, workers } = this._cluster;
+    const allowed = this._allowed(task);
+    const able = this._able(task);
+    if (able.length === 0) {
+      return allowed
+        .map(({ id }) => workers.get(id))
+        .filter(session => session !== undefined)
+        .slice(0, MOST_NAMED)
+        .map(session => standingOf(session) || pausedOf(session))
+        .filter(Boolean)
+        .join(' ');
+    }
+    const need = core.resourcesOf(task);
+    if (need !== null && !able.some(worker => core.hasFree(worker, task))) {
+      return this._whoHolds(need, able);
+    }
+    return this._whoRuns(able);
+  }
+
+  /** Which tasks have the threads of workers, if others do than those that are waited for. */
+  private _whoRuns(able: readonly WorkerRecord[]): string {
+    const former = formerTasks(this._cluster, able);
+    const others = this._functionsOf(
+      [...this._began.keys()].filter(
+        task => this._isTheirs[task] !== 1 && able.includes(this._home(task)!)
+      )
+    );
+    const threads = able.reduce((sum, worker) => sum + worker.threads, 0);
+    const where =
+      able.length === this._cluster.core.workers.all.length
+        ? 'the cluster'
+        : able.length === 1
+          ? `worker-${able[0]!.id}`
+          : `the ${able.length} workers that may run the rest`;
+    return theThreads(threads, where, former, others);
+  }
+
+  private _whoHolds(
+    need: Readonly<Record<string, number>>,
+    able: readonly WorkerRecord[]
+  ): string {
+    const { core } = this._cluster;
+    const holders = able
+      .flatMap(worker => core.holdersAt(worker, Object.keys(need)))
+      .map(task => task as DenseTaskId);
+    const kept = able.reduce(
+      (sum, worker) => sum + core.keptCountAt(worker, Object.keys(need)),
+      0
+    );
+    const who = [
+      holders.length > 0
+        ? `${holders.length} ${holders.length === 1 ? 'task' : 'tasks'} (${functionNames(this._functionsOf(holders))})`
+        : '',
+      kept > 0
+        ? `${kept} that ${kept === 1 ? 'was' : 'were'} cancelled or released and may still run`
+        : ''
+    ].filter(Boolean);
+    const names = Object.keys(need);
+    return `${listed(names, MOST_NAMED)} ${isOrAre(names.length)} held by ${who.join(' and ')}.`;
+  }
+
+  /** By function, how many of these tasks run it. */
+  private _functionsOf(tasks: readonly DenseTaskId[]): Map<string, number> {
+    const { log, rows } = this._cluster;
+    const counts = new Map<string, number>();
+    for (const task of tasks) {
+      const name = log.names.text(rows.functionId[task]!);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** How many threads of workers run nothing, as far as is known. */
+  private _freeThreads(workers: readonly WorkerRecord[]): number {
+    let free = 0;
+    for (const worker of workers) {
+      const running = [...this._began.keys()].filter(
+        task => this._home(task) === worker
+      ).length;
+      free += Math.max(0, worker.freeThreads - running);
+    }
+    return free;
+  }
+}
+
+/** Those of the tasks that are not done, and then what they need that is not. */
+function unfinished(
+  tasks: TaskTable,
+  named: readonly DenseTaskId[],
+  most: number
+): {
+  readonly tasks: readonly DenseTaskId[];
+  readonly namedCount: number;
+  readonly isAll: boolean;
+  /** By task: 1 if it is one of them. */
+  readonly seen: Uint8Array;
+} {
+  const { edges, firstInput, state } = tasks;
+  const seen = new Uint8Array(tasks.capacity);
+  const found: DenseTaskId[] = [];
+  const open = new Int32List<DenseTaskId>();
+  const meet = (task: DenseTaskId): void => {
+    const isOpen =
+      holdsInputs(state[task]!) ||
+      (state[task] === TaskState.Released && tasks.isComing(task));
+    if (seen[task] === 0 && isOpen) {
+      seen[task] = 1;
+      found.push(task);
+      open.push(task);
+    }
+  };
+  named.forEach(meet);
+  const namedCount = found.length;
+  while (open.length > 0 && found.length < most) {
+    const task = open.at(open.length - 1);
+    open.truncate(open.length - 1);
+    for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
+      meet(edges.input[e]! as DenseTaskId);
+    }
+  }
+  return { tasks: found, namedCount, isAll: open.length === 0, seen };
+}
+
+/** A sentence on a worker that does not go on; empty: it does, as far as is known. */
+function standingOf({ id, standing }: WorkerSession): string {
+  switch (standing) {
+    case 'stopped':
+      return `worker-${id} is stopped (SIGSTOP or a debugger).`;
+    case 'silent':
+      return `worker-${id} says nothing, and does nothing that can be seen.`;
+    case 'well':
+      return '';
+  }
+}
+
+function pausedOf({ id, isPaused, whyPaused }: WorkerSession): string {
+  return isPaused
+    ? `worker-${id} begins no task, for it is short of memory: ${whyPaused}.`
+    : '';
+}
+
+function amountsText(need: Readonly<Record<string, number>>): string {
+  return Object.entries(need)
+    .map(([name, amount]) => `${name}=${amount}`)
+    .join(', ');
+}
+
+function textOf(named: number | string): string {
+  return typeof named === 'number' ? String(named) : `'${named}'`;
+}
+
+function isOrAre(count: number): string {
+  return count === 1 ? 'is' : 'are';
+}
+
+function inSeconds(seconds: number): string {
+  return `${Math.max(0, seconds).toFixed(seconds < 9.95 ? 1 : 0)} s`;
+}
