@@ -234,14 +234,13 @@ class Peers:
         link = peer.open
         if link is None or not link.is_there():
             return True
-        for _ in range(0, _MOST_UNTOLD, _MESSAGE_READS):
-            if not peer.taken:
-                break
+        # What is read meanwhile goes the next time: it would be a message for each few reads.
+        for left in range(len(peer.taken), 0, -_MESSAGE_READS):
             if not waits and not link.takes_more():
                 return False
             rows: list[tuple[int, float, float, float]] = []
             with suppress(IndexError):  # (when a client is closed, two threads do this)
-                while len(rows) < _MESSAGE_READS:
+                while len(rows) < min(left, _MESSAGE_READS):
                     rows.append(peer.taken.popleft())
             now = time.monotonic()
             if rows:

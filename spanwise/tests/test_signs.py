@@ -677,6 +677,31 @@ def test_workers_are_told_by_and_by(cluster: Client, first: str, sent: Sent) -> 
 
 
 @reads
+def test_what_is_read_while_workers_are_told_is_told_the_next_time(
+    cluster: Client, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "TELL_SECONDS", 600.0)
+    here = cluster._session.peers
+    wait_until("nothing is to be told", lambda: here.tell_after() is None)
+    future = cluster.submit(array, 1.0, workers=[first], pure=False)
+    send, told = Link.send, []
+
+    def read_meanwhile(self: Link, kind: str, *args: Any) -> None:
+        if kind == "taken":
+            told.append(len(args[1]["reads"]))
+            future.result()
+        send(self, kind, *args)
+
+    for _ in range(3):
+        future.result()
+    monkeypatch.setattr(Link, "send", read_meanwhile)
+    here.tell()
+    assert told == [3]
+    here.tell()
+    assert told == [3, 1]
+
+
+@reads
 def test_no_more_waits_to_be_told_than_is_bounded(
     cluster: Client, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
