@@ -101,6 +101,12 @@ MODULE: dict[str, str] = {
 }
 
 
+#: Names that the module `distributed` has no more.
+FORMER: dict[str, str] = {
+    "Pub": "Client.log_event(topic, message), or a Queue",
+    "Sub": "Client.subscribe_topic(topic, handler), or a Queue",
+}
+
 _WAITS_FOR_WORKERS = "takes 0, and at most 1,024; looks once with `timeout=0`"
 #: Names of both libraries that differ in more than their signatures, and how.
 NOTES: dict[str, str] = {
@@ -201,15 +207,17 @@ def absent_attribute(name: str, owner: str = "Client") -> AttributeError:
 
 
 def absent_name(name: str, imported: bool) -> AttributeError | ImportError | None:
-    """The error of a name of `distributed` that `spanwise` lacks; None for any other.
+    """The error of a name that `distributed` has or had and `spanwise` lacks; None for any other.
 
     Parameters
     ----------
     imported
         By ``from spanwise import name``, not asked for as an attribute.
     """
-    substitute = MODULE.get(name)
+    substitute, who = MODULE.get(name), "distributed has"
+    if substitute is None:
+        substitute, who = FORMER.get(name), "earlier versions of distributed have"
     if substitute is None:
         return None
     kind = AbsentImport if imported else AbsentAttribute
-    return kind(f"spanwise has no {name} (distributed has). Instead: {substitute}.")
+    return kind(f"spanwise has no {name} ({who}). Instead: {substitute}.")

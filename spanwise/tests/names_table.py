@@ -43,6 +43,10 @@ taken: a number where futures are wanted (`replicate(3)`; None and lists of othe
 to `cancel` and `retry`), what cannot be called, a fraction of a retry, an unknown word
 (`run(f, on_error="x")`, `get_task_stream(plot="x")`), a span that is not there
 (`profile(span="x")`). `distributed` passes over some of these.
+
+**Names of earlier versions** of the module raise such an error too:
+
+{former}
 """
 
 _MODULE_SKIPPED = {"config", "dask", "widgets"}  # modules
@@ -272,7 +276,8 @@ def sections() -> dict[str, list[Row]]:
 
 def document() -> str:
     """The whole page."""
-    parts = [_HEAD.format(version=distributed.__version__)]
+    former = "\n".join(f"- `{name}`: {note}" for name, note in names.FORMER.items())
+    parts = [_HEAD.format(version=distributed.__version__, former=former)]
     for heading, found in sections().items():
         counts = {
             verdict: sum(row.verdict == verdict for row in found)

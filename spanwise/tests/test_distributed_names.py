@@ -36,7 +36,8 @@ def test_the_page_is_what_the_code_says(checkout: Path) -> None:
 def test_no_name_is_forgotten_and_none_is_both() -> None:
     for found in names_table.sections().values():  # raises AttributeError for a forgotten one
         assert found
-    assert not {*names.MODULE} & {*spanwise.__all__}
+    assert not {*names.MODULE, *names.FORMER} & {*spanwise.__all__}
+    assert not {*names.FORMER} & {*dir(distributed)}
     assert not [name for name in names.CLIENT if name in dir(spanwise.Client)]
     assert not [name for name in names.LOCAL_CLUSTER if name in dir(spanwise.LocalCluster)]
     assert not [name for name in names.FUTURE if name in dir(spanwise.Future)]
@@ -80,11 +81,11 @@ def test_a_name_that_nobody_has(client: LocalClient) -> None:
         _ = spanwise.nonsense
 
 
-@pytest.mark.parametrize("name", names.MODULE)
+@pytest.mark.parametrize("name", {**names.MODULE, **names.FORMER})
 def test_an_absent_name_of_the_module(name: str) -> None:
     with pytest.raises(AbsentImport, match=f"has no {name} ") as caught:
         exec(f"from spanwise import {name}")  # noqa: S102
-    assert names.MODULE[name] in str(caught.value)
+    assert {**names.MODULE, **names.FORMER}[name] in str(caught.value)
     with pytest.raises(AbsentAttribute) as asked:
         getattr(spanwise, name)
     assert str(asked.value) == str(caught.value)
@@ -93,7 +94,7 @@ def test_an_absent_name_of_the_module(name: str) -> None:
 
 def test_substitutes_that_are_calls_exist() -> None:
     """What is named as a method of the client, or of the module, is one."""
-    for substitute in [*names.CLIENT.values(), *names.MODULE.values()]:
+    for substitute in [*names.CLIENT.values(), *names.MODULE.values(), *names.FORMER.values()]:
         for method in re.findall(r"\bClient\.(\w+)", substitute):
             assert hasattr(spanwise.Client, method) or method == "status", substitute
     for substitute in names.CLIENT.values():
