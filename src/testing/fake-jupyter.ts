@@ -40,8 +40,9 @@ export class FakeJupyter {
   private readonly _received: Down[] = [];
   private _nextWatch = 1;
 
-  static async start(): Promise<FakeJupyter> {
-    const jupyter = new FakeJupyter();
+  /** @param program - of the observer; another one in tests of this. */
+  static async start(program = PROGRAM): Promise<FakeJupyter> {
+    const jupyter = new FakeJupyter(program);
     await jupyter._hangDoorbell();
     try {
       await jupyter.startObserver();
@@ -52,7 +53,7 @@ export class FakeJupyter {
     return jupyter;
   }
 
-  private constructor() {
+  private constructor(private readonly _program: string) {
     const home = mkdtempSync(join(tmpdir(), 'spanwise-jupyter-'));
     this.runtimeFolder = join(home, 'runtime');
     this.folder = join(home, 'server');
@@ -71,7 +72,7 @@ export class FakeJupyter {
     write('secret', observerSecret.toString('hex'));
     const child = spawn(
       process.execPath,
-      [PROGRAM, 'observer', '--folder', this.observerFolder],
+      [this._program, 'observer', '--folder', this.observerFolder],
       { stdio: ['pipe', 'pipe', 'inherit'] }
     );
     this._observer = child;
@@ -81,6 +82,8 @@ export class FakeJupyter {
       transport: 'unix',
       budgetBytes: 1 << 28
     };
+    // (one that ends at once reads nothing: `firstLine` says so)
+    child.stdin.on('error', () => undefined);
     child.stdin.write(`${JSON.stringify(settings)}\n`);
     const line = await firstLine(child);
     const said = JSON.parse(line) as { ready: { address: string } };
@@ -92,7 +95,8 @@ export class FakeJupyter {
     const observer = this._observer;
     this._observer = null;
     this.reload();
-    if (observer !== null) {
+    // (who has ended before never tells of it again)
+    if (observer?.exitCode === null && observer.signalCode === null) {
       const gone = once(observer, 'exit');
       observer.kill('SIGKILL');
       await gone;
