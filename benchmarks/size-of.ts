@@ -83,7 +83,8 @@ async function measureOf(name: string, folder: string): Promise<Measure> {
     return value => serialize(value).length;
   }
   const found = createRequire(join(folder, 'package.json'))(name) as
-    Measure | { readonly sizeof: Measure };
+    | Measure
+    | { readonly sizeof: Measure };
   return typeof found === 'function' ? found : found.sizeof;
 }
 

@@ -36,7 +36,7 @@ ALONE = "pytest, what measures time"
 NEWEST = "pytest, the quick ones, on the newest Python"
 EXAMPLE = "The example outside Jupyter"
 BENCHMARKS = "Benchmarks, smoke run"
-LINT = ["Types (tsc)", "eslint", "oxlint", "prettier", "stylelint", "ruff", "ruff format", "mypy"]
+LINT = ["Types (tsc)", "eslint", "oxlint", "oxfmt", "stylelint", "ruff", "ruff format", "mypy"]
 NPM_PACKAGE = "npm package (.build/npm)"
 
 

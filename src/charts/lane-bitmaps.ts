@@ -55,7 +55,9 @@ export class LaneBitmaps {
     const raster = rasteriseTile(boxes, options);
     const canvas = makeCanvas(raster.width, raster.height);
     const context = canvas.getContext('2d') as
-      CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D | null;
+      | CanvasRenderingContext2D
+      | OffscreenCanvasRenderingContext2D
+      | null;
     if (context === null) {
       return null;
     }

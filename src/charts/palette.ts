@@ -3,7 +3,13 @@ export type Shade = 'light' | 'dark';
 
 /** Each has a second channel beside its colour, so that no figure depends on colour alone. */
 export type Pattern =
-  'plain' | 'slash' | 'backslash' | 'horizontal' | 'vertical' | 'dots' | 'grid';
+  | 'plain'
+  | 'slash'
+  | 'backslash'
+  | 'horizontal'
+  | 'vertical'
+  | 'dots'
+  | 'grid';
 
 export const KIND_PATTERNS = {
   transfer: 'slash',

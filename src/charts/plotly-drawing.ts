@@ -132,9 +132,11 @@ export namespace PlotlyDrawing {
     readonly onProblem: (error: Error) => void;
     /** The x under the pointer, null when it leaves. */
     readonly onHover:
-      ((x: number | null, event: MouseEvent | null) => void) | undefined;
+      | ((x: number | null, event: MouseEvent | null) => void)
+      | undefined;
     /** The x from and to which the user wants to look; null: all of it. The next figure is to have that. */
     readonly onZoom?:
-      ((range: readonly [number, number] | null) => void) | undefined;
+      | ((range: readonly [number, number] | null) => void)
+      | undefined;
   }
 }

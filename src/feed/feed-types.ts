@@ -24,7 +24,11 @@ export type LinkStatus =
   /** `unreachable`: never connected, though tried for some time; the link goes on trying. */
   | {
       readonly kind:
-        'no-observer' | 'no-node' | 'version' | 'refused' | 'unreachable';
+        | 'no-observer'
+        | 'no-node'
+        | 'version'
+        | 'refused'
+        | 'unreachable';
       readonly sentence: string;
     };
 

@@ -33,7 +33,11 @@ export type Condition =
       /** Stable while the condition exists; what `remove` takes. */
       readonly id: string;
       readonly kind:
-        SpanMatch | 'function' | 'not function' | 'worker' | 'status';
+        | SpanMatch
+        | 'function'
+        | 'not function'
+        | 'worker'
+        | 'status';
       readonly value: string;
       /** For a span by path, the beginning of the value: "Alice › ". */
       readonly within?: string;

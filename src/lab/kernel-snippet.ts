@@ -28,7 +28,8 @@ export type KernelCluster = {
 
 /** What a kernel that was asked to attach, or to let go, has said. */
 export type Attached =
-  { readonly cluster: string } | { readonly problem: string };
+  | { readonly cluster: string }
+  | { readonly problem: string };
 
 /** The files of a TLS connection, as the kernel sees them. */
 export type TlsFiles = {

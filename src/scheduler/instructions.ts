@@ -6,7 +6,12 @@ import type { DenseTaskIds } from '../records/ids';
  * that, since it cannot give back what has not come, and would be taken to have begun it.
  */
 export type Instruction =
-  TakeBack | Release | Assign | Acquire | Report | Forgotten;
+  | TakeBack
+  | Release
+  | Assign
+  | Acquire
+  | Report
+  | Forgotten;
 
 /** Ask the worker to give back these runs if it has not started them; answered by the event `takeBackAnswered`. */
 type TakeBack = {

@@ -8,7 +8,10 @@ export const TITLES = [
   'Memory Sampler'
 ] as const;
 export type PanelTitle =
-  (typeof TITLES)[number] | 'Bandwidth' | 'System' | 'Compare';
+  | (typeof TITLES)[number]
+  | 'Bandwidth'
+  | 'System'
+  | 'Compare';
 
 export class Panel {
   constructor(

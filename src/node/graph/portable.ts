@@ -254,7 +254,8 @@ const OF_NODE = [
 function moduleOfNode(fn: TaskFunction): string | undefined {
   // From Node 22.3 on; its types say always.
   const builtIn = process.getBuiltinModule as
-    typeof process.getBuiltinModule | undefined;
+    | typeof process.getBuiltinModule
+    | undefined;
   for (const id of OF_NODE) {
     for (const [name, exported] of Object.entries(builtIn?.(id) ?? {})) {
       if (exported === fn) {
@@ -367,6 +368,7 @@ function loadModule(url: string, exportName: string): Names | Later {
 /** From Node 22.3 on; its types say always. */
 function builtInModule(url: string): Names | undefined {
   const builtIn = process.getBuiltinModule as
-    ((id: string) => Names | undefined) | undefined;
+    | ((id: string) => Names | undefined)
+    | undefined;
   return builtIn?.(url);
 }

@@ -85,7 +85,10 @@ export type OutputMessage = {
 };
 
 export type FromWorker =
-  ReadyMessage | InitializedMessage | ResultsMessage | OutputMessage;
+  | ReadyMessage
+  | InitializedMessage
+  | ResultsMessage
+  | OutputMessage;
 
 /** What a task threw, in a form that can be sent: structured cloning would forget class, code and more. */
 export type RemoteFailure =

@@ -33,7 +33,8 @@ type Task = {
 };
 /** A block that the log gets, and the time in it. */
 type Step = { readonly at: number } & (
-  { readonly begun: Task } | { readonly ended: Task }
+  | { readonly begun: Task }
+  | { readonly ended: Task }
 );
 
 type DrawnTask = Pick<Task, 'lane' | 'function' | 'hasParts'> & {

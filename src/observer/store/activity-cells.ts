@@ -44,8 +44,8 @@ export const CANCELLED = indexOf('cancelled');
 export const LOST = indexOf('lost');
 
 /** {@link PartKind} → the activity of the same name; compute is divided by CPU time instead. */
-export const ACTIVITY_OF_PART: readonly number[] = wordsOf(PartKind).map(
-  word => (word === undefined ? OTHER : indexOf(word))
+export const ACTIVITY_OF_PART: readonly number[] = wordsOf(PartKind).map(word =>
+  word === undefined ? OTHER : indexOf(word)
 );
 
 /** The function under which pairs beyond the bound are added up. */

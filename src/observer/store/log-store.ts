@@ -318,9 +318,13 @@ export class LogStore {
   }
 
   private get _capabilities():
-    Readonly<Record<string, unknown>> | null | undefined {
+    | Readonly<Record<string, unknown>>
+    | null
+    | undefined {
     return this.header['capabilities'] as
-      Readonly<Record<string, unknown>> | null | undefined;
+      | Readonly<Record<string, unknown>>
+      | null
+      | undefined;
   }
 
   name(id: number): string {

@@ -75,7 +75,10 @@ export type StripShape = {
   readonly x: number;
   readonly width: number;
   readonly role:
-    'strip-compute' | 'kind-disk' | 'kind-transfer' | 'failed-mark';
+    | 'strip-compute'
+    | 'kind-disk'
+    | 'kind-transfer'
+    | 'failed-mark';
   readonly top: number;
   readonly height: number;
 };

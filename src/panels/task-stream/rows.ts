@@ -1194,7 +1194,12 @@ export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
 /** The parts of a run as a bar: what its thread time went into, in order. */
 export type PartRow = {
   readonly kind:
-    'compute' | 'transfer' | 'disk' | 'import' | 'serialize' | 'other';
+    | 'compute'
+    | 'transfer'
+    | 'disk'
+    | 'import'
+    | 'serialize'
+    | 'other';
   readonly label: string;
   /** What computed. */
   readonly function: string;

@@ -4,7 +4,11 @@ import type { Outage } from '../../observer/store/log-store';
 import { formatCount, formatDuration } from '../../panels/format';
 
 export type EndWhy =
-  'closed' | 'kernel-ended' | 'scheduler-lost' | 'stopped' | 'idle';
+  | 'closed'
+  | 'kernel-ended'
+  | 'scheduler-lost'
+  | 'stopped'
+  | 'idle';
 
 const BECAUSE: Readonly<Record<Exclude<EndWhy, 'scheduler-lost'>, string>> = {
   closed: 'the client was closed',

@@ -28,7 +28,12 @@ export type SharedMessage = Extract<
   FromClient,
   {
     readonly type:
-      'logEvent' | 'askEvents' | 'subscribe' | 'plugin' | 'share' | 'giveUp';
+      | 'logEvent'
+      | 'askEvents'
+      | 'subscribe'
+      | 'plugin'
+      | 'share'
+      | 'giveUp';
   }
 >;
 
