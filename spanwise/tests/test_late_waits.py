@@ -17,7 +17,7 @@ import dask
 import pytest
 
 from spanwise import Client, LocalCluster, as_completed, get_client, wait
-from spanwise.client.late import ANSWER_SECONDS, LEAST_SECONDS
+from spanwise.client.late import LEAST_SECONDS
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 
 WORKERS = 2
@@ -272,11 +272,9 @@ def test_a_scheduler_that_does_not_answer_holds_no_error_up(tmp_path: Path) -> N
         tasks.begun("slow")
         os.kill(scheduler.pid, signal.SIGSTOP)
         try:
-            began = time.monotonic()
+            # (it has no answer to wait for: that comes when the scheduler goes on, below)
             with pytest.raises(TimeoutError, match=r"^1 of 1 tasks were not done after 0\.25 s$"):
                 future.result(LEAST_SECONDS)
-            # (the machine may be busy; an answer never came)
-            assert time.monotonic() - began < LEAST_SECONDS + ANSWER_SECONDS + 20
         finally:
             os.kill(scheduler.pid, signal.SIGCONT)
         tasks.let_go()
