@@ -15,6 +15,7 @@ from typing import Any
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.client.entries import CANCELLED, FINISHED, PENDING, Entry
+from spanwise.client.large_graphs import GraphSize
 from spanwise.client.pure_keys import PureKeys, surroundings, weak_reference
 from spanwise.client.session import Session, dump
 from spanwise.errors import ClusterError
@@ -154,8 +155,11 @@ class Calls:
             there = sum(map(self._session.by_key.__contains__, keys))
             if len(rows) - there > FIRST_TASKS:
                 self._session.let_go()
+        size = GraphSize(self._session.names)
         with self._session.sending:
-            return self._submit(function, rows, keywords, keys, options)
+            entries = self._submit(function, rows, keywords, keys, options, size)
+        self._session.warn_of(size, entries)
+        return entries
 
     def _make_keys(
         self,
@@ -183,6 +187,7 @@ class Calls:
         keywords: dict[str, Any],
         keys: Sequence[Key],
         options: TaskOptions | None,
+        size: GraphSize,
     ) -> list[Entry]:
         session = self._session
         by_key = session.by_key
@@ -206,7 +211,7 @@ class Calls:
         if made:
             messages = self._messages(function, list(new.values()), keywords, made, options)
             try:
-                session.send_all(messages, made[0].id, len(made), made, _TYPES)
+                session.send_all(messages, made[0].id, len(made), made, _TYPES, size)
             except BaseException:
                 session.drop_later(entries)
                 raise

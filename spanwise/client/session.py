@@ -42,6 +42,7 @@ from spanwise.client.events import Subscriptions
 from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
+from spanwise.client.large_graphs import GraphSize
 from spanwise.client.late import Late, Question
 from spanwise.client.peers import Peers
 from spanwise.client.reason import FoundHere, cancelled
@@ -316,15 +317,22 @@ class Session:
             self.check_turn()
             if len(graph.nodes) > FIRST_TASKS:
                 self._let_go_of_dropped(graph)
+            size = GraphSize(self.names)
+            entries = None
             with self.sending:
                 external = self._pin(graph)
                 if external is not None:
                     try:
                         if options is not None:
                             options.add_annotations(graph.annotations)
-                        return self._submit_prepared(graph, held_keys, external, options, types)
+                        entries = self._submit_prepared(
+                            graph, held_keys, external, options, types, size
+                        )
                     finally:
                         self.drop_later(list(external.values()))
+            if entries is not None:
+                self.warn_of(size, entries)
+                return entries
             # A result has gone. It is tried once more: results that the graph can make
             # are made again.
             for key in graph.external:
@@ -385,6 +393,7 @@ class Session:
         external: dict[Key, Entry],
         options: TaskOptions | None,
         types: Sequence[str],
+        size: GraphSize,
     ) -> list[Entry]:
         annotation = current_annotation()
         # First: if its settings cannot be, nothing has been made yet.
@@ -410,7 +419,7 @@ class Session:
             ids = {key: entry.id for key, entry in external.items()}
             try:
                 messages = self.packer.pack(graph, ids, wanted, first_id, options)
-                self.send_all(messages, first_id, len(graph.nodes), made, types)
+                self.send_all(messages, first_id, len(graph.nodes), made, types, size)
             except BaseException:
                 self.drop_later(entries)
                 raise
@@ -431,10 +440,11 @@ class Session:
         count: int,
         made: list[Entry],
         types: Sequence[str],
+        size: GraphSize,
     ) -> None:
         """Send the messages of a submission, of `count` tasks, while they are being packed.
 
-        Its spans keep the `types` of what was submitted.
+        Its spans keep the `types` of what was submitted, `size` counts what is sent.
 
         If packing fails half way (an argument that cannot be pickled), what was sent is
         cancelled, the entries fail, and that error is raised.
@@ -446,6 +456,7 @@ class Session:
             for message in messages:
                 sent = message  # even if Ctrl-C comes while it is sent: it arrives all the same
                 self.send_submit(message)
+                size.add(message)
                 spans.update(message.spans)
             self.spans.tell_types(spans, types)
         except BaseException as error:
@@ -460,6 +471,17 @@ class Session:
                 self.send("submit", {"generation": generation, "last": True})
                 ids = array("I", range(first_id, unheard))
                 self.send("cancel", {"force": True}, {"ids": {"id": ids}})
+            raise
+
+    def warn_of(self, size: GraphSize, entries: list[Entry]) -> None:
+        """Warn if what was submitted is large; not under `sending`, for it runs code of others.
+
+        Where warnings are errors, that is raised, and the entries are let go of.
+        """
+        try:
+            size.warn()
+        except BaseException:
+            self.drop_later(entries)
             raise
 
     def check_turn(self) -> None:

@@ -59,6 +59,10 @@ class Names(BoundedTexts):
         """How many texts the scheduler has been sent."""
         return self._sent
 
+    def text(self, number: int) -> str:
+        """The text of a number."""
+        return self._texts[number]
+
     def announce_again(self, first: int) -> None:
         """Send these and all later ones with the next message; twice does no harm."""
         self._sent = min(first, self._sent)

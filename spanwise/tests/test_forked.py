@@ -200,6 +200,7 @@ def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
         "entry_of",
         "too_late",
         "too_late_in_loop",
+        "warn_of",
         "wall_now",
         "wall_time",
     }

@@ -102,6 +102,7 @@ def with_padding(i: int) -> bytes:
     return i.to_bytes(8, "little") + b"." * (MEGABYTE - 8)
 
 
+@pytest.mark.filterwarnings("ignore:A graph holds values")
 def test_a_worker_takes_more_tables_than_its_memory_holds() -> None:
     known = set(marked_processes())
     # Modules that other tests have imported here would fill the worker first.
