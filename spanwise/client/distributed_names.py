@@ -130,7 +130,8 @@ NOTES: dict[str, str] = {
     "Client.rebalance": "evens out the results of this client, not the memory of processes",
     "Client.replicate": "waits for what is not done yet; what a task needs is not dropped",
     "Client.scatter": "waits until the values are announced; one scatter at a time",
-    "Client.scheduler_info": "some figures of workers are empty: docs/system.md",
+    "Client.scheduler_info": "some figures of workers are empty: docs/system.md; "
+    "`nanny` is None, `services` is empty",
     "Client.as_current": "for all threads, not for the one that enters it",
     "Client.call_stack": "of tasks that run; what others wait for is not looked up",
     "Client.dashboard_link": "of the JupyterLab whose sidebar has the panels; else a sentence",

@@ -152,6 +152,9 @@ def info_of_workers(session: Session, closing: bool = False) -> dict[str, dict[s
             "nthreads": row["threads"],
             "memory_limit": row["memoryLimit"],
             "resources": dict(row.get("resources") or {}),
+            "local_directory": row.get("directory") or None,
+            "services": {},
+            "nanny": None,
             "status": row["state"],
             "last_seen": session.last_seen(row),
         }

@@ -19,6 +19,7 @@ from spanwise.client.future import Future
 from spanwise.client.queries import tasks_seen
 from spanwise.tests.processes import wait_until
 from spanwise.tests.query_tasks import double, go_on, hold, wait_for_ever
+from spanwise.tests.their_client import workers_told
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +175,26 @@ def test_versions(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert on_workers.versions_here()["packages"]["dask"] == "1.0"
     with pytest.raises(ValueError, match=r"dask: 1\.0 here, .* on "):
         client.get_versions(check=True)
+
+
+def test_workers_are_told_of_under_distributeds_names(client: Client) -> None:
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as theirs,
+    ):
+        (their_row,) = workers_told(theirs).values()
+    told = client.scheduler_info()["workers"]
+    for row in told.values():
+        assert {*their_row} <= {*row}
+        assert row["nanny"] is their_row["nanny"] is None
+        # (theirs have a dashboard each)
+        assert row["services"] == {} and type(their_row["services"]) is dict
+        assert type(row["local_directory"]) is type(their_row["local_directory"]) is str
+    # The same that a task gets, once one has asked for it and before.
+    for _ in range(2):
+        folders = {address: row["local_directory"] for address, row in told.items()}
+        assert folders == client.run(lambda dask_worker: dask_worker.local_directory)
+        told = client.scheduler_info()["workers"]
 
 
 def test_versions_that_no_worker_has_said_are_not_taken_for_equal() -> None:

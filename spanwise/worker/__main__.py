@@ -111,6 +111,7 @@ def _run(config: dict[str, Any]) -> int:
             "resources": worker.resources,
             "host": socket.gethostname(),
             "address": door.address,
+            "directory": str(worker.own_folder),
             "versions": _versions(),
         }
         link = wire_link.dial(config["scheduler"], secret, "worker", intro)

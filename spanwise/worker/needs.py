@@ -205,6 +205,9 @@ class Shown(Telling, Protocol):
     library: Library
     clock: ClockOffset
 
+    @property
+    def own_folder(self) -> Path: ...
+
     def entries_of(self, log: TransferLog) -> deque[dict[str, Any]]: ...
 
     def make_folder(self) -> Path: ...

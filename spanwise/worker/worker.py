@@ -464,6 +464,11 @@ class Worker:
         """Transfers in one direction, as users' code gets them."""
         return self.transfers.entries(log, self.key_questions.ask, self.clock)
 
+    @property
+    def own_folder(self) -> Path:
+        """What tasks may write into; made when they ask for it."""
+        return self.folder / "files"
+
     def make_folder(self) -> Path:
         """Return the folder of its files, which goes with it."""
         self.spill.files.make_folder()

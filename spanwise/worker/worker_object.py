@@ -200,7 +200,8 @@ class WorkerObject:
         OSError
             It cannot be made.
         """
-        own = self._worker.make_folder() / "files"
+        self._worker.make_folder()
+        own = self._worker.own_folder
         own.mkdir(mode=0o700, exist_ok=True)
         return str(own)
 

@@ -76,6 +76,8 @@ const worker = v.looseObject({
   why: v.optional(text),
   /** When its last message came. */
   lastSeen: v.optional(seconds),
+  /** A folder of its own, made when a task asks for it; empty: not known. */
+  directory: v.optional(text, ''),
   /** Its names: its own number, name and address, those of the workers whose place it has, its host. */
   names: v.optional(v.array(text), [])
 });

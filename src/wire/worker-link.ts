@@ -343,6 +343,8 @@ export const workerIntro = v.looseObject({
   resources: v.optional(amounts, {}),
   host: v.optional(text, ''),
   address: text,
+  /** A folder of its own, made when a task asks for it. */
+  directory: v.optional(text, ''),
   versions: v.optional(map, {})
 });
 

@@ -39,6 +39,7 @@ type ListedWorker = {
   resources: Readonly<Record<string, number>>;
   state: string;
   lastSeen: number;
+  directory: string;
   names: string[];
   /** Why it is paused. */
   why?: string;
@@ -218,6 +219,7 @@ export class Roster {
       resources: session.intro.resources,
       state: stateOf(session),
       lastSeen: session.heardAt,
+      directory: session.intro.directory,
       names: this._places.namesOf(session.intro),
       ...(session.isPaused ? { why: session.whyPaused } : {})
     }));

@@ -187,6 +187,7 @@ class World implements IClientHost {
       resources: {},
       host: '',
       address: '',
+      directory: '',
       versions: {}
     };
     const link = this._link('worker', message => model.take(message));
