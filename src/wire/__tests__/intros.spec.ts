@@ -22,6 +22,7 @@ const WORKER = {
   resources: { GPU: 1 },
   host: 'h',
   address: 'unix:/w',
+  directory: '/w/files',
   versions: { python: '3.12' }
 };
 
@@ -40,7 +41,7 @@ it('are taken as they are, also what only a newer build says', () => {
   expect(check(workerIntro, worker, 'the intro')).toEqual(worker);
 });
 
-it('may leave out names, resources, hosts and versions', () => {
+it('may leave out names, resources, hosts, folders and versions', () => {
   const { executable, path, cwd } = CLIENT.launch;
   const launch = { executable, path, cwd };
   expect(check(clientIntro, { launch }, 'the intro')).toEqual({
@@ -58,6 +59,7 @@ it('may leave out names, resources, hosts and versions', () => {
     name: '',
     resources: {},
     host: '',
+    directory: '',
     versions: {}
   });
 });
