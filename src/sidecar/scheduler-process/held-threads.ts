@@ -77,7 +77,7 @@ export function theThreads(
   const remedy =
     formerCount > 0
       ? ` A thread cannot be stopped: client.restart_workers([${listed(
-          former.workers.map(id => `"worker-${id}"`),
+          [...former.workers].sort((a, b) => a - b).map(id => `"worker-${id}"`),
           MOST_NAMED
         )}]) ends what it runs.`
       : '';

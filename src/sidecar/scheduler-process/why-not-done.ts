@@ -91,14 +91,14 @@ class Look {
       return `${this._key(first!)} waits for ${this._key(second!)}, which ${this._doing(second!)}.`;
     }
     const given = this._tasks.filter(task => this._isGiven(task)).length;
-    const count = `${this._isAll ? '' : 'more than '}${others}`;
+    const count = `${this._isAll ? '' : 'more than '}${counted(others)}`;
     const at =
       given === 1 ? 'is at a worker' : given > 1 ? 'are at workers' : '';
     const begin =
       this._namedCount === 1
-        ? `${this._key(first!)} waits for ${count} tasks, ${at === '' ? 'none of which is at a worker' : `${given} of which ${at}`}`
+        ? `${this._key(first!)} waits for ${count} tasks, ${at === '' ? 'none of which is at a worker' : `${counted(given)} of which ${at}`}`
         : `${others > 0 ? `They wait for ${count} other${others > 1 ? 's' : ''}; of all these ` : 'Of them '}` +
-          (at === '' ? 'none is at a worker' : `${given} ${at}`);
+          (at === '' ? 'none is at a worker' : `${counted(given)} ${at}`);
     let longest: DenseTaskId | null = null;
     for (const task of this._tasks) {
       const began = this._began.get(task) ?? Infinity;
@@ -434,6 +434,10 @@ function pausedOf({ id, isPaused, whyPaused }: WorkerSession): string {
   return isPaused
     ? `worker-${id} begins no task, for it is short of memory: ${whyPaused}.`
     : '';
+}
+
+function counted(count: number): string {
+  return count.toLocaleString('en');
 }
 
 function amountsText(need: Readonly<Record<string, number>>): string {

@@ -46,6 +46,25 @@ describe('threads that tasks hold which nobody waits for', () => {
     expect(told).toEqual([]);
   });
 
+  it('are told of with their workers in order', () => {
+    cluster.s.cancel('a b');
+    cluster.s.leave(0, 'closed');
+    cluster.sessions.clear();
+    cluster.join(5);
+    cluster.join(2);
+    cluster.submit('e f', { want: 'e f' });
+    cluster.s.cancel('e f');
+    cluster.submit('g');
+    for (let i = 0; i < 20; i++) {
+      cluster.s.pass(1);
+      cluster.sessions.forEach(each => (each.heardAt = cluster.s.now));
+      held.look(cluster.s.now);
+    }
+    expect(told).toEqual([
+      expect.stringContaining('restart_workers(["worker-2", "worker-5"])')
+    ]);
+  });
+
   it('are nothing to be told of while nothing waits', () => {
     cluster.s.cancel('a b');
     pass(100);

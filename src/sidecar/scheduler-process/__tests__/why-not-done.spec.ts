@@ -74,6 +74,12 @@ describe('how far tasks are', () => {
     expect(why('e', 3)).toMatch(/^e waits for more than 2 tasks, none of/);
   });
 
+  it('is told in numbers that can be read', () => {
+    const names = Array.from({ length: 1200 }, (_, i) => `a${i}`).join(' ');
+    cluster.submit(`${names} -> z`, { want: 'z' });
+    expect(why('z')).toMatch(/^z waits for 1,200 tasks, none of which/);
+  });
+
   it('cuts keys', () => {
     const long = 'k'.repeat(300);
     cluster.submit(long, { want: long });
