@@ -92,6 +92,30 @@ def test_idle_of_a_retried_task_does_not_count_until_it_is_retried(
     assert row.idle == pytest.approx(idle, abs=0.01)
 
 
+def slow_sum(values: list[int]) -> int:
+    time.sleep(1.5)
+    return sum(values)
+
+
+def add(values: list[int], last: int) -> int:
+    return sum(values, last)
+
+
+def test_the_task_that_all_wait_for_is_named(client: Client) -> None:
+    begin = time.perf_counter()
+    quick = client.map(sleep_and_say_where, [0.05] * 4, pure=False)
+    total = client.submit(add, quick, client.submit(slow_sum, [1, 2], pure=False), pure=False)
+    total.result(timeout=60)
+    worked = time.perf_counter() - begin
+    summary = client.fine_metrics().summary
+    told = summary["waitedFor"]
+    idle = {row["cause"]: row["seconds"] for row in summary["idle"]}["nothing-runnable"]
+    assert (told["function"], told["isLeast"]) == ("slow_sum", False)
+    # The other thread had four short tasks at most.
+    assert 1.5 - 4 * 0.05 - 0.5 <= told["seconds"] <= idle
+    assert told["seconds"] <= (WORKERS - 1) * worked + ROUNDING_SECONDS
+
+
 def test_an_automatic_retry_counts_what_it_waited_once(client: Client, tmp_path: Path) -> None:
     begin = time.perf_counter()
     with span("again"):

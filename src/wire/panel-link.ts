@@ -807,6 +807,16 @@ export type FineMetricsResult = {
     readonly cause: string;
     readonly seconds: number;
   }[];
+  /**
+   * Of the time of `nothing-runnable`: during which run most of it passed. `isLeast`: of very many stretches the longest were looked at, it
+   * may be more. Left out: no run has a tenth of it, it is below 1 % of the
+   * capacity, the filter chooses tasks, or the observer is of before.
+   */
+  readonly waitedFor?: {
+    readonly function: string;
+    readonly seconds: number;
+    readonly isLeast: boolean;
+  };
   /** Behind other work, not part of the bar: activity → seconds and bytes. */
   readonly background: readonly {
     readonly activity: string;

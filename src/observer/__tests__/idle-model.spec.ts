@@ -246,6 +246,44 @@ function expectedIdle(
   return { ...sums, selected };
 }
 
+/** For each run, the ticks of threads without anything runnable from its start to its stop. */
+function expectedWaitedFor(
+  facts: ClusterFacts,
+  ticks: readonly Tick[],
+  isWorker: DrawnSelection['isWorker'],
+  from: number,
+  to: number
+): number {
+  const idle = ticks
+    .filter(({ t }) => t >= from && t < to)
+    .map(({ t, threads }) => ({
+      t,
+      seconds:
+        TICK *
+        threads.filter(
+          ({ worker, cause }) =>
+            isWorker(worker) && cause === 'nothing-runnable'
+        ).length
+    }));
+  const most = Math.max(
+    0,
+    ...unfinishedOf(facts).map(run =>
+      idle
+        .filter(({ t }) => run.start <= t && t < run.to)
+        .reduce((sum, { seconds }) => sum + seconds, 0)
+    )
+  );
+  // Of a run with less of it nothing is told, nor where it is little.
+  const all = idle.reduce((sum, { seconds }) => sum + seconds, 0);
+  const capacity =
+    TICK *
+    ticks
+      .filter(({ t }) => t >= from && t < to)
+      .flatMap(({ threads }) => threads)
+      .filter(({ worker }) => isWorker(worker)).length;
+  return most > 0.1 * all && all >= 0.01 * capacity ? most : 0;
+}
+
 describe('idle time of a drawn cluster', () => {
   const drawn = SEEDS.map(seed => {
     const facts = drawCluster(seed);
@@ -317,6 +355,32 @@ describe('idle time of a drawn cluster', () => {
         'unknown'
       ])
     );
+  });
+
+  it('names the run during which most of it had nothing runnable', () => {
+    let named = 0;
+    for (const each of drawn) {
+      const log = logOf(each);
+      const ticks = ticksOf(each.facts, each.steps);
+      for (const { filter, isWorker } of DRAWN_SELECTIONS) {
+        for (const [time, from, to] of TIMES) {
+          const { waitedFor } = ask(log, 'fine-metrics', {
+            filter,
+            time,
+            now: END
+          });
+          const choosesTasks = Object.keys(filter).some(
+            condition => condition !== 'workers'
+          );
+          const seconds = choosesTasks
+            ? 0
+            : expectedWaitedFor(each.facts, ticks, isWorker, from, to);
+          expect(waitedFor?.seconds ?? 0).toBeCloseTo(seconds, 9);
+          named += seconds > 0 ? 1 : 0;
+        }
+      }
+    }
+    expect(named).toBeGreaterThan(10);
   });
 
   it('makes up the capacity, with what ran', () => {

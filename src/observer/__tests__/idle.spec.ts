@@ -1,5 +1,5 @@
 import { CapacityState, PartKind } from '../../records/enumerations';
-import type { LaneIndex, SpanId } from '../../records/ids';
+import type { LaneId, LaneIndex, SpanId } from '../../records/ids';
 import { idOf } from '../../testing/ids';
 import { rowsToBlock, type Row } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
@@ -96,6 +96,75 @@ describe('idle', () => {
       scheduler: 1 + 2,
       'inputs-in-flight': 3
     });
+  });
+
+  it('names what most of it waited for, not what ran for the longest', () => {
+    const log = drawRuns(
+      `
+      0/0  aaaaaaaaaaaa....dd
+      0/1  bbbbbbbbbbbb....
+      0/2  ............cccc
+      `,
+      {
+        tasks: {
+          a: { function: 'load' },
+          b: { function: 'load' },
+          c: { function: 'slow-sum', waitReady: 12 },
+          d: { function: 'store', waitReady: 4 }
+        }
+      }
+    );
+    const { idle, waitedFor } = ask(log, 'fine-metrics');
+    // 0/2 from 0 to 12; 0/0 and 0/1 while c runs; 0/1 and 0/2 while d runs.
+    expect(idle).toEqual([{ cause: 'nothing-runnable', seconds: 12 + 8 + 4 }]);
+    expect(waitedFor).toEqual({
+      function: 'load',
+      seconds: 12,
+      isLeast: false
+    });
+    expect(
+      ask(log, 'fine-metrics', { time: { from: 12, to: 18 } }).waitedFor
+    ).toEqual({ function: 'slow-sum', seconds: 8, isLeast: false });
+    expect(
+      ask(log, 'fine-metrics', { filter: { functions: ['load'] } })
+    ).not.toHaveProperty('waitedFor');
+  });
+
+  it('names a task that still runs, and none that has left its thread', () => {
+    const log = logOf(3, {
+      runs: [0, 1].map(lane => ({ run: lane, lane, start: 0, duration: 2 })),
+      running: [{ lane: 2, function: 5, started: 1 }]
+    });
+    const at = () =>
+      ask(log, 'fine-metrics', { now: 11 }).waitedFor?.seconds ?? 0;
+    expect(at()).toBe(18);
+    log.besideLanes[idOf<LaneId>(2)] = 1;
+    // While the others ran its lane had nothing, for 1 of 20 seconds.
+    expect(at()).toBe(0);
+  });
+
+  it('says that it is a lower bound where very many stretches were', () => {
+    const gaps = 9_000;
+    // On lane 0 a run of the whole time; on lane 1 one of half a second in each second.
+    const log = logOf(2, {
+      runs: [
+        { run: 1, lane: 0, start: 0, duration: gaps },
+        ...Array.from({ length: gaps }, (_, i) => ({
+          run: 2 + i,
+          lane: 1,
+          start: i,
+          duration: i < 10 ? 0.25 : 0.5,
+          waitReady: 1,
+          waitInputs: 0,
+          waitThread: 0
+        }))
+      ]
+    });
+    const { waitedFor, idle } = ask(log, 'fine-metrics');
+    expect(idle[0]!.seconds).toBeCloseTo(gaps / 2 + 2.5, 6);
+    expect(waitedFor).toMatchObject({ isLeast: true });
+    expect(waitedFor!.seconds).toBeGreaterThanOrEqual(4096 * 0.5);
+    expect(waitedFor!.seconds).toBeLessThan(gaps / 2);
   });
 
   it('tells when a task waited for a thread elsewhere', () => {

@@ -57,7 +57,12 @@ export function* foldFineMetrics(
     return yield* foldToldMetrics(context, params);
   }
   const range = resolveRange(context);
-  const idling = accountIdle({ context, range, perSpan: false });
+  const idling = accountIdle({
+    context,
+    range,
+    perSpan: false,
+    names: true
+  });
   const fine = yield* fineSums(context);
   // Where it is the log's own, it is read before the next break; so are the cells below.
   const known = new LockWaits(log, fine);

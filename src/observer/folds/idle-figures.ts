@@ -6,10 +6,15 @@ import { IDLE_CAUSES, type IdleAccount } from './idle';
 /** What an answer says of wall, threads and idle time. */
 export function idleFigures(
   log: LogStore,
-  { wallSeconds, capacitySeconds, idle, selectedIdle }: IdleAccount
+  { wallSeconds, capacitySeconds, idle, selectedIdle, waitedFor }: IdleAccount
 ): Pick<
   FineMetricsResult,
-  'wallSeconds' | 'threads' | 'capacitySeconds' | 'idle' | 'otherIdleSeconds'
+  | 'wallSeconds'
+  | 'threads'
+  | 'capacitySeconds'
+  | 'idle'
+  | 'waitedFor'
+  | 'otherIdleSeconds'
 > {
   return {
     wallSeconds,
@@ -20,6 +25,11 @@ export function idleFigures(
       cause,
       seconds: selectedIdle[i]!
     })).filter(({ seconds }) => seconds > 0),
+    ...(waitedFor === null
+      ? {}
+      : {
+          waitedFor: { ...waitedFor, function: log.name(waitedFor.function) }
+        }),
     otherIdleSeconds: Math.max(0, totalOf(idle) - totalOf(selectedIdle))
   };
 }

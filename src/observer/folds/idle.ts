@@ -1,7 +1,7 @@
 import type { LaneId, SpanId } from '../../records/ids';
 import type { IndexedBy } from '../../base/typed-arrays';
 import { PartKind } from '../../records/enumerations';
-import { passesFunction, passesWorker } from '../filter';
+import { type CompiledFilter, passesFunction, passesWorker } from '../filter';
 import type { IntervalUnion } from '../store/interval-union';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { NO_LANE, type LaneCapacity } from '../store/cluster-shape';
@@ -16,6 +16,7 @@ import {
   type Slices
 } from './context';
 import { Coverage } from './coverage';
+import { LongestWaitedFor, type WaitedFor } from './longest-waited-for';
 
 /** Why a thread had nothing to do; `unknown` where the source gives no waits. */
 export const IDLE_CAUSES = [
@@ -42,6 +43,9 @@ const HELD = {
 const BINS = 1024;
 const MOST_CELLS = 2_000_000;
 
+/** From this share of the capacity on it is worth while to ask what was waited for. */
+const LEAST_WAITED = 0.01;
+
 /** In place of the row of the run for which a lane waited: none came; it did not wait, it ran something. */
 const NO_RUN = -1;
 const BUSY = -2;
@@ -61,12 +65,16 @@ export type IdleAccount = {
   readonly selectedIdle: readonly number[];
   /** Idle seconds by span id: the share of the span's own tasks, without its children's. Empty unless asked for. */
   readonly idleOfSpan: ReadonlyMap<SpanId, number>;
+  /** What ran for the longest while nothing was runnable. Null: none stands out, or tasks are chosen, to which such time belongs in part. */
+  readonly waitedFor: WaitedFor | null;
 };
 
 type IdleQuestion = {
   readonly context: Pick<FoldContext, 'log' | 'filter' | 'moment'>;
   readonly range: Range;
   readonly perSpan: boolean;
+  /** Whether `waitedFor` is asked for. */
+  readonly names?: boolean;
 };
 
 /**
@@ -112,7 +120,10 @@ export function accountIdle(question: IdleQuestion): Slices<IdleAccount> {
     log.shape
       .laneCapacities(range.to)
       .filter(({ worker }) => passesWorker(filter, worker)),
-    bins
+    bins,
+    question.names === true && !choosesTasks(filter)
+      ? new LongestWaitedFor()
+      : null
   );
   return walkGaps(question, gaps, new Shares({ ...question, range }, bins));
 }
@@ -161,8 +172,16 @@ function* walkGaps(
   addInOrder(log, disordered, gaps);
   shares.addRunning();
   yield;
-  return yield* gaps.finish(shares);
+  const account = yield* gaps.finish(shares);
+  const { waitedFor } = gaps;
+  const least = LEAST_WAITED * account.capacitySeconds;
+  return waitedFor === null || account.idle[NOTHING_RUNNABLE]! < least
+    ? account
+    : { ...account, waitedFor: yield* waitedFor.find({ log, moment }, range) };
 }
+
+const choosesTasks = ({ bySpan, byFunction, byStatus }: CompiledFilter) =>
+  bySpan || byFunction || byStatus;
 
 /** By lane id. */
 function disorderedLanes(log: LogStore): IndexedBy<LaneId, Uint8Array> {
@@ -248,7 +267,8 @@ class GapWalk {
     private readonly _active: IntervalUnion,
     private readonly _range: Range,
     lanes: readonly LaneCapacity[],
-    bins: number
+    bins: number,
+    readonly waitedFor: LongestWaitedFor | null
   ) {
     this._waiting = _log.waiting.copy();
     this._idle = IDLE_CAUSES.map(
@@ -367,7 +387,8 @@ class GapWalk {
       runningSeconds,
       idle: byBin.map(bins => bins.reduce((sum, x) => sum + x, 0)),
       selectedIdle: byBin.map(bins => shares.selected(bins)),
-      idleOfSpan: shares.bySpan(byBin)
+      idleOfSpan: shares.bySpan(byBin),
+      waitedFor: null
     };
   }
 
@@ -461,11 +482,16 @@ class GapWalk {
     for (let i = waiting.firstEndingAfter(from); waiting.from(i) < to; i++) {
       const a = Math.max(at, waiting.from(i));
       const b = Math.min(to, waiting.to(i));
-      this._idle[NOTHING_RUNNABLE]!.add(at, a, threads);
+      this._nothingRunnable(at, a, threads);
       this._idle[HELD_ELSEWHERE]!.add(a, b, threads);
       at = b;
     }
-    this._idle[NOTHING_RUNNABLE]!.add(at, to, threads);
+    this._nothingRunnable(at, to, threads);
+  }
+
+  private _nothingRunnable(from: number, to: number, threads: number): void {
+    this._idle[NOTHING_RUNNABLE]!.add(from, to, threads);
+    this.waitedFor?.add(from, to, threads);
   }
 }
 
@@ -499,8 +525,7 @@ class Shares {
   ) {
     this._all = this._coverage();
     this._selected = this._coverage();
-    const { bySpan, byFunction, byStatus } = _question.context.filter;
-    this._isUndivided = !bySpan && !byFunction && !byStatus;
+    this._isUndivided = !choosesTasks(_question.context.filter);
   }
 
   addRun(columns: ColumnsOf<'runs'>, j: number): void {

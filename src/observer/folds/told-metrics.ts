@@ -60,7 +60,12 @@ export function* foldToldMetrics(
 ): Slices<{ readonly result: FineMetricsResult; readonly honoured: Honoured }> {
   const { log } = context;
   const range = resolveRange(context);
-  const idling = accountIdle({ context, range, perSpan: false });
+  const idling = accountIdle({
+    context,
+    range,
+    perSpan: false,
+    names: true
+  });
   const ever = secondsOf(toldOf(context, log.fineSums));
   const fine = yield* fineSums(context);
   const notKnown = whyNotKnown(context);

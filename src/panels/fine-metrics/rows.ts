@@ -1080,6 +1080,33 @@ export function idleText(result: FineMetricsResult, trans: Trans): string {
   );
 }
 
+/** During which task most of the time passed in which nothing was runnable; '': no single one stands out, or it is not told. */
+export function waitedForText(result: FineMetricsResult, trans: Trans): string {
+  const { idle, waitedFor } = result;
+  const whole = idle.find(({ cause }) => cause === 'nothing-runnable')?.seconds;
+  if (waitedFor === undefined || whole === undefined) {
+    return '';
+  }
+  const [name, seconds, all] = [
+    waitedFor.function,
+    formatDuration(waitedFor.seconds),
+    formatDuration(whole)
+  ];
+  return waitedFor.isLeast
+    ? trans.__(
+        'Nothing runnable: at least %2 of %3 passed while one task of %1 ran. Others may have run at the same time.',
+        name,
+        seconds,
+        all
+      )
+    : trans.__(
+        'Nothing runnable: %2 of %3 passed while one task of %1 ran. Others may have run at the same time.',
+        name,
+        seconds,
+        all
+      );
+}
+
 export type FunctionRow = {
   readonly name: string;
   /** -1 for the row of all others. */

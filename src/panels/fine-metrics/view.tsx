@@ -31,7 +31,8 @@ import {
   type Part,
   partName,
   remarkOn,
-  tooltipOf
+  tooltipOf,
+  waitedForText
 } from './rows';
 
 type FineMetricsViewProps = {
@@ -62,6 +63,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
     : [];
   const activities = activityParts(result);
   const moved = movedRows(result, trans);
+  const waitedFor = waitedForText(result, trans);
   return (
     <div className="sw-FineMetrics">
       <Headline {...props} />
@@ -100,6 +102,9 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
                 isNode={props.isNode}
                 trans={trans}
               />
+              {waitedFor !== '' && (
+                <div className="sw-FineMetrics-waitedFor">{waitedFor}</div>
+              )}
             </Block>
           )}
           {moved.length > 0 && (

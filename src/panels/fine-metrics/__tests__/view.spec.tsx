@@ -440,6 +440,29 @@ describe('Fine Performance Metrics', () => {
   });
 
   it.each([
+    [
+      'most of the time in which nothing could run',
+      { function: 'slow-sum', seconds: 12.4, isLeast: false },
+      'Nothing runnable: 12.4 s of 15.0 s passed while one task of slow-sum ran.'
+    ],
+    [
+      'a lower bound of it',
+      { function: 'slow-sum', seconds: 12.4, isLeast: true },
+      'Nothing runnable: at least 12.4 s of 15.0 s passed while one task of slow-sum ran.'
+    ]
+  ])('names the task that took %s', (_, waitedFor, words) => {
+    view.show({
+      ...whole,
+      idle: [{ cause: 'nothing-runnable', seconds: 15 }],
+      waitedFor
+    });
+    const [line] = view.all('.sw-FineMetrics-waitedFor');
+    expect(line?.textContent.replaceAll('\u00a0', ' ')).toBe(
+      `${words} Others may have run at the same time.`
+    );
+  });
+
+  it.each([
     ['of a cluster', false],
     ['of a run without a cluster', true]
   ])('explains each activity and cause %s in a sentence', (_, isLocal) => {
