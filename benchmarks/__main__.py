@@ -172,14 +172,14 @@ PARTS = {
     "soak": Part(
         "ten minutes of deaths, stops and full disks",
         "benchmarks.soak",
-        ("--seconds", "9"),
+        ("--seconds", "6"),
         limits=1,
         is_judged_in_smoke=True,
     ),
     "growth": Part(
         "what stays when all futures are released",
         "benchmarks.growth",
-        ("--scale", "0.01"),
+        ("--scale", "0.001", "--smoke"),
         limits=39,
         is_judged_in_smoke=True,
     ),

@@ -63,8 +63,9 @@ ROUND_SECONDS = 150.0
 CALM_AFTER_SECONDS = 60.0
 #: A shorter run has smaller rounds, in which there are fewer results.
 WHOLE_ROUNDS_SECONDS = 60.0
-#: Of the disk that fills up.
+#: Of the disk that fills up; in a short run, which puts less on it, a quarter.
 DISK_BYTES = 12 * 10**8
+LEAST_DISK_SHARE = 0.25
 #: Wrong results, errors without their cause, what is left: none.
 MOST_WRONG = 0
 #: What may be there more at the end than at the beginning.
@@ -150,23 +151,25 @@ def added(a: Any, b: Any) -> Any:
     return total
 
 
-def all_twos(block: Any) -> Any:
+def all_twos(block: Any, side: int) -> Any:
     """Return a merged block, and say which of its pieces are wrong."""
     wrong = [i for i in range(0, len(block), 500) if not (block[i : i + 500] == 2).all()]
-    if block.shape != (4000, 250) or wrong:
+    if block.shape != (side, 250) or wrong:
         values = sorted(set(block.flat))[:5]
         raise Wrong(f"a merged block has {values}, shape {block.shape}, wrong from rows {wrong}")
     return block
 
 
 def arrays(client: Client, chance: random.Random, share: float = 1.0) -> int:
-    x = da.ones((4000, 4000), chunks=(500, 500))
+    count = max(2, round(8 * share))
+    side = 500 * count
+    x = da.ones((side, side), chunks=(500, 500))
     twos = da.map_blocks(added, x, x.T, dtype=float)
-    y = twos.rechunk((4000, 250)).map_blocks(all_twos, dtype=float).sum(axis=0)
+    y = twos.rechunk((side, 250)).map_blocks(all_twos, side=side, dtype=float).sum(axis=0)
     total = float(client.compute(y.sum()).result(ROUND_SECONDS))
-    if total != 2.0 * 4000 * 4000:
+    if total != 2.0 * side * side:
         raise Wrong(f"the array's sum is {total}")
-    return 64
+    return count * count
 
 
 def failing(client: Client, chance: random.Random, share: float = 1.0) -> int:
@@ -291,31 +294,31 @@ def workers_of(client: Client) -> list[dict[str, Any]]:
 class Disk:
     """Where temporary files lie: a file system of its own, or none may grow in the workers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, nbytes: int) -> None:
         self.folder = folder
+        self._nbytes = nbytes
         made = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)],
+            ["mount", "-t", "tmpfs", "-o", f"size={nbytes}", "tmpfs", str(folder)],
             capture_output=True,
         )
         self.is_mounted = made.returncode == 0
 
     def fill(self, pids: list[int]) -> None:
         if self.is_mounted:
-            with (self.folder / "filler").open("ab", buffering=0) as file:
-                try:
-                    os.posix_fallocate(file.fileno(), 0, DISK_BYTES)
-                except OSError:
-                    self._fill_up(file)
+            with (self.folder / "filler").open("ab") as file:
+                self._fill_up(file.fileno())
         else:
             self._limit(pids, 65536)
 
-    @staticmethod
-    def _fill_up(file: Any) -> None:
-        try:
-            while True:
-                file.write(bytes(2**20))
-        except OSError:
-            return
+    def _fill_up(self, file: int) -> None:
+        """Take all that is free. (To write a gigabyte would keep a core for seconds.)"""
+        size, piece = 0, self._nbytes
+        while piece >= resource.getpagesize():
+            try:
+                os.posix_fallocate(file, size, piece)
+                size += piece
+            except OSError:
+                piece //= 2
 
     def free(self, pids: list[int]) -> None:
         if self.is_mounted:
@@ -363,8 +366,9 @@ class Rounds:
         self.slowest_seconds = 0.0
 
     def run(self, until: float) -> None:
+        """Until then; in a short run, too, each kind once."""
         number = 0
-        while time.monotonic() < until:
+        while time.monotonic() < until or number < len(self._work):
             work = self._work[number % len(self._work)]
             number += 1
             self.round_began = time.monotonic()
@@ -423,7 +427,7 @@ def soak(seconds: float, seed: int, folder: Path) -> dict[str, Any]:
     wrong: list[str] = []
     full_seconds = min(FULL_SECONDS, seconds / 6)
     share = min(1.0, seconds / WHOLE_ROUNDS_SECONDS)
-    disk = Disk(folder)
+    disk = Disk(folder, int(DISK_BYTES * max(LEAST_DISK_SHARE, share)))
     tempfile.tempdir = str(folder)
     known = set(marked_processes())
     try:
