@@ -2,7 +2,8 @@
 
     python -m benchmarks growth [-- PART … --scale 1]
 
-Parts, each in a cluster of its own (two workers of one thread) but `clusters`:
+Parts, each in a cluster of its own (two workers of one thread) but `clusters`; of a smoke run all
+in one cluster, of one worker:
 
 * ``tables``: 2,000 calls, each with a keyword of 1 MB of its own;
 * ``functions``: 50,000 functions, each called once;
@@ -38,7 +39,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,6 +65,7 @@ RING_TASK_BYTES, RING_BYTES = 100, 64 * MEGABYTE
 SETTLE_SECONDS = 6.0
 TABLES, FUNCTIONS, CLUSTERS, TASKS, DEATHS = 2_000, 50_000, 20, 1_000_000, 12
 GRAPH_TASKS = 50_000
+WORKERS = 2
 
 
 class Measured(NamedTuple):
@@ -134,11 +136,20 @@ def measure(process: psutil.Process) -> Measured:
 
 
 class Watched:
-    """The processes of a cluster, and the files below their folders."""
+    """The processes of a cluster of so many workers, and the files below their folders."""
 
-    def __init__(self, client: Client | None, known: set[int]) -> None:
+    def __init__(self, client: Client | None, known: set[int], workers: int = 0) -> None:
         self._client = client
         self._known = known
+        self.count = workers
+
+    def workers(self) -> list[psutil.Process]:
+        """Those that live, oldest first."""
+        return processes_of("worker", self._known)
+
+    def wait_for_workers(self) -> None:
+        """Until all live, and no more."""
+        wait_until(f"{self.count} workers", lambda: len(self.workers()) == self.count)
 
     def now(self) -> dict[str, Measured]:
         """The memory of each role; for workers, of the one that takes most."""
@@ -150,7 +161,7 @@ class Watched:
             for process in processes_of(role, self._known):
                 collect_node(process)
                 found[role] = measure(process)
-        workers = [measure(process) for process in processes_of("worker", self._known)]
+        workers = [measure(process) for process in self.workers()]
         if workers:
             found["worker"] = Measured(
                 max(each.uss for each in workers), max(each.descriptors for each in workers)
@@ -160,12 +171,16 @@ class Watched:
 
 
 @contextmanager
-def cluster(**options: Any) -> Iterator[tuple[Client, Watched]]:
+def cluster(workers: int = WORKERS) -> Iterator[tuple[Client, Watched]]:
     known = set(marked_processes())
-    with Client(n_workers=2, threads_per_worker=1, **options) as client:
-        client.wait_for_workers(2)
+    with Client(n_workers=workers, threads_per_worker=1) as client:
+        client.wait_for_workers(workers)
         assert client.submit(increment, 1).result() == 2
-        yield client, Watched(client, known)
+        yield client, Watched(client, known, workers)
+
+
+#: Opens a part's cluster.
+Open = Callable[[], AbstractContextManager[tuple[Client, Watched]]]
 
 
 def grown(part: str, watched: Watched, before: dict[str, Measured], tasks: int = 0) -> list[Growth]:
@@ -192,9 +207,11 @@ def grown(part: str, watched: Watched, before: dict[str, Measured], tasks: int =
         time.sleep(0.5)
 
 
-def through(part: str, count: int, work: Callable[[Client, int, int], None]) -> list[Growth]:
+def through(
+    part: str, count: int, work: Callable[[Client, int, int], None], opened: Open
+) -> list[Growth]:
     """Do a twentieth of the work, measure, do the rest, measure."""
-    with cluster() as (client, watched):
+    with opened() as (client, watched):
         first = max(1, count // 20)
         work(client, 0, first)
         before = watched.now()
@@ -230,24 +247,24 @@ def send_graphs(client: Client, start: int, stop: int) -> None:
         assert client.get(graph, f"sum-{begin}") == len(leaves) * (len(leaves) + 1) // 2
 
 
-def tables(scale: float) -> list[Growth]:
-    return through("tables", max(40, int(TABLES * scale)), send_tables)
+def tables(scale: float, opened: Open) -> list[Growth]:
+    return through("tables", max(40, int(TABLES * scale)), send_tables, opened)
 
 
-def functions(scale: float) -> list[Growth]:
-    return through("functions", max(1_000, int(FUNCTIONS * scale)), send_functions)
+def functions(scale: float, opened: Open) -> list[Growth]:
+    return through("functions", max(500, int(FUNCTIONS * scale)), send_functions, opened)
 
 
-def tasks(scale: float) -> list[Growth]:
-    return through("tasks", max(5_000, int(TASKS * scale)), send_graphs)
+def tasks(scale: float, opened: Open) -> list[Growth]:
+    return through("tasks", max(2_000, int(TASKS * scale)), send_graphs, opened)
 
 
-def clusters(scale: float) -> list[Growth]:
+def clusters(scale: float, opened: Open) -> list[Growth]:
     known = set(marked_processes())
     watched = Watched(None, known)
 
     def once() -> None:
-        with cluster() as (client, _):
+        with opened() as (client, _):
             client.gather(client.map(increment, range(100)))
 
     once()
@@ -257,27 +274,27 @@ def clusters(scale: float) -> list[Growth]:
     return grown("clusters", watched, before)
 
 
-def deaths(scale: float) -> list[Growth]:
-    with cluster() as (client, watched):
-        known = watched._known
+def deaths(scale: float, opened: Open) -> list[Growth]:
+    with opened() as (client, watched):
 
         def kill_one() -> None:
             values = client.map(slow_increment, range(100), pure=False)
             wait_until("some are done", lambda: sum(f.done() for f in values) >= 20)
-            processes_of("worker", known)[0].kill()
+            watched.workers()[0].kill()
             assert client.gather(values) == list(range(1, 101))
-            client.wait_for_workers(2)
+            watched.wait_for_workers()
+            client.wait_for_workers(watched.count)
 
         kill_one()
-        wait_until("two workers", lambda: len(processes_of("worker", known)) == 2)
         before = watched.now()
         for _ in range(max(2, int(DEATHS * scale))):
             kill_one()
-        wait_until("two workers", lambda: len(processes_of("worker", known)) == 2)
         return grown("deaths", watched, before)
 
 
 PARTS = {each.__name__: each for each in (tables, functions, clusters, tasks, deaths)}
+#: In a smoke run they work in the cluster of all parts; this one makes some.
+OWN_CLUSTERS = ("clusters",)
 
 
 def main() -> int:
@@ -285,14 +302,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="default: all")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the work")
+    parser.add_argument("--smoke", action="store_true", help="all parts in one cluster")
     records.add_option(parser)
     options = parser.parse_args()
     os.environ["NODE_OPTIONS"] = f"{os.environ.get('NODE_OPTIONS', '')} --inspect=127.0.0.1:0"
     mark_this_process()
     with tempfile.TemporaryDirectory(prefix="growth-") as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
-        rows = run(options.part or list(PARTS), options.scale)
+        rows = run(options.part or list(PARTS), options.scale, options.smoke)
     settings = {"parts": options.part or list(PARTS), "scale": options.scale}
+    settings |= {"smoke": True} if options.smoke else {}
     records.hand_over(options, settings, [each for row in rows for each in figures_of(row)])
     return 0
 
@@ -318,7 +337,20 @@ def figures_of(row: Growth) -> list[Figure]:
     ]
 
 
-def run(parts: list[str], scale: float) -> list[Growth]:
+def run(parts: list[str], scale: float, smoke: bool) -> list[Growth]:
+    with ExitStack() as stack:
+        if not smoke:
+            return rows_of(parts, scale, dict.fromkeys(parts, cluster))
+        alone: Open = lambda: cluster(1)  # noqa: E731
+        shared = stack.enter_context(alone())
+        opens = {
+            each: alone if each in OWN_CLUSTERS else lambda: nullcontext(shared) for each in parts
+        }
+        return rows_of(parts, scale, opens)
+
+
+def rows_of(parts: list[str], scale: float, opens: dict[str, Open]) -> list[Growth]:
+    """Run parts, each in the cluster that it opens; prints a row per process."""
     rows: list[Growth] = []
     print(
         f"{'part':11}{'who':11}{'MB before':>10}{'after':>8}{'grown':>8}{'history':>9}{'most':>7}",
@@ -327,7 +359,7 @@ def run(parts: list[str], scale: float) -> list[Growth]:
     print(f"{'files before':>14}{'after':>7}")
     for name in parts:
         begin = time.perf_counter()
-        for row in PARTS[name](scale):
+        for row in PARTS[name](scale, opens[name]):
             rows.append(row)
             before, after = row.before, row.after
             print(
