@@ -168,7 +168,7 @@ PARTS = {
         (),
         ("--smoke",),
     ),
-    "recovery": Part("after kill -9 of each process", "benchmarks.recovery", ("--rounds", "1")),
+    "recovery": Part("after kill -9 of each process", "benchmarks.recovery", ("--smoke",)),
     "soak": Part(
         "ten minutes of deaths, stops and full disks",
         "benchmarks.soak",

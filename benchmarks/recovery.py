@@ -2,7 +2,8 @@
 
     python -m benchmarks recovery [-- --rounds 5]
 
-Three deaths, each in a cluster of its own, two workers with one thread:
+Three deaths, each in a cluster of its own, two workers with one thread (in a smoke run one cluster
+dies bit by bit):
 
 * a worker, while tasks run: seconds until the client holds the right result (and, beside
   it, what the same graph takes when nobody dies);
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import psutil
@@ -44,8 +45,12 @@ def slow_square(x: int, seconds: float = TASK_SECONDS) -> int:
     return x * x
 
 
+#: What finds a cluster's oldest process of a role.
+Oldest = Callable[[str], psutil.Process]
+
+
 @contextmanager
-def cluster() -> Iterator[tuple[Client, Callable[[str], psutil.Process]]]:
+def cluster() -> Iterator[tuple[Client, Oldest]]:
     """A cluster that has worked, and what finds its oldest process of a role."""
     known = set(marked_processes())
     with Client(n_workers=2, threads_per_worker=1) as client:
@@ -71,43 +76,48 @@ def graph_seconds(client: Client, kill: psutil.Process | None) -> float:
     return time.perf_counter() - begin
 
 
-def undisturbed() -> float:
-    with cluster() as (client, _):
-        return graph_seconds(client, None)
+@contextmanager
+def observed_cluster() -> Iterator[tuple[Client, Oldest]]:
+    """The same, of a kernel of a Jupyter server."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        connected_to_a_server(Path(folder)),
+        cluster() as found,
+    ):
+        yield found
 
 
-def worker_killed() -> float:
-    with cluster() as (client, oldest):
-        return graph_seconds(client, oldest("worker"))
+def undisturbed(client: Client, oldest: Oldest) -> float:
+    return graph_seconds(client, None)
 
 
-def scheduler_killed() -> float:
-    with cluster() as (client, oldest):
-        futures = client.map(slow_square, range(10 * TASKS), pure=False)
-        wait_until("it runs", lambda: futures[0].done())
-        scheduler = oldest("scheduler")
-        begin = time.perf_counter()
-        scheduler.kill()
-        try:
-            client.gather(futures)
-        except ClusterError:
-            return time.perf_counter() - begin
+def worker_killed(client: Client, oldest: Oldest) -> float:
+    return graph_seconds(client, oldest("worker"))
+
+
+def scheduler_killed(client: Client, oldest: Oldest) -> float:
+    futures = client.map(slow_square, range(10 * TASKS), pure=False)
+    wait_until("it runs", lambda: futures[0].done())
+    scheduler = oldest("scheduler")
+    begin = time.perf_counter()
+    scheduler.kill()
+    try:
+        client.gather(futures)
+    except ClusterError:
+        return time.perf_counter() - begin
     raise AssertionError("gathered what cannot have been computed")
 
 
-def observer_killed() -> float:
-    with tempfile.TemporaryDirectory() as folder, connected_to_a_server(Path(folder)):
-        known = set(marked_processes())
-        with cluster() as (client, _):
-            with span("recorded"):
-                client.gather(client.map(slow_square, range(TASKS), seconds=0.0, pure=False))
-                seen = tasks_seen(client)
-                begin = time.perf_counter()
-                processes_of("observer", known)[0].kill()
-                client.gather(client.map(slow_square, range(TASKS), seconds=0.0, pure=False))
-            assert seen == TASKS
-            wait_until("every row", lambda: tasks_seen(client) == 2 * TASKS)
-            return time.perf_counter() - begin
+def observer_killed(client: Client, oldest: Oldest) -> float:
+    with span("recorded"):
+        client.gather(client.map(slow_square, range(TASKS), seconds=0.0, pure=False))
+        seen = tasks_seen(client)
+        begin = time.perf_counter()
+        oldest("observer").kill()
+        client.gather(client.map(slow_square, range(TASKS), seconds=0.0, pure=False))
+    assert seen == TASKS
+    wait_until("every row", lambda: tasks_seen(client) == 2 * TASKS)
+    return time.perf_counter() - begin
 
 
 def tasks_seen(client: Client) -> int:
@@ -134,11 +144,13 @@ def connected_to_a_server(folder: Path) -> Iterator[None]:
         server.close()
 
 
-DEATHS: dict[str, Callable[[], float]] = {
-    "nobody dies: rest of the graph": undisturbed,
-    "worker → right result": worker_killed,
-    "observer → every row shown": observer_killed,
-    "scheduler → the client's error": scheduler_killed,
+Open = Callable[[], AbstractContextManager[tuple[Client, Oldest]]]
+#: Without its scheduler a cluster is gone: that one comes last.
+DEATHS: dict[str, tuple[Callable[[Client, Oldest], float], Open]] = {
+    "nobody dies: rest of the graph": (undisturbed, cluster),
+    "worker → right result": (worker_killed, cluster),
+    "observer → every row shown": (observer_killed, observed_cluster),
+    "scheduler → the client's error": (scheduler_killed, cluster),
 }
 
 
@@ -146,13 +158,18 @@ def main() -> int:
     """Print a table of seconds, least, median and most."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--smoke", action="store_true", help="one round, in one cluster")
     records.add_option(parser)
     options = parser.parse_args()
     mark_this_process()
     seconds: dict[str, list[float]] = {name: [] for name in DEATHS}
-    for _ in range(options.rounds):
-        for name, measure in DEATHS.items():
-            seconds[name].append(measure())
+    rounds = 1 if options.smoke else options.rounds
+    with ExitStack() as stack:
+        shared = stack.enter_context(observed_cluster()) if options.smoke else None
+        for _ in range(rounds):
+            for name, (measure, opened) in DEATHS.items():
+                with opened() if shared is None else nullcontext(shared) as (client, oldest):
+                    seconds[name].append(measure(client, oldest))
     print(f"{'seconds':34}{'least':>8}{'median':>8}{'most':>8}")
     for name, values in seconds.items():
         print(f"{name:34}{min(values):8.2f}{statistics.median(values):8.2f}{max(values):8.2f}")
@@ -160,7 +177,7 @@ def main() -> int:
         Figure(name, "time", "s", "lower", tuple(values), tracked=True)
         for name, values in seconds.items()
     ]
-    settings = {"rounds": options.rounds, "tasks": TASKS, "uncountedRounds": 0}
+    settings = {"rounds": rounds, "tasks": TASKS, "uncountedRounds": 0}
     records.hand_over(options, settings, figures)
     return 0
 
