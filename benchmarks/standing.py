@@ -9,7 +9,7 @@
   graph whose tasks exist already (a stencil in three rows of neighbours, no worker). The peer's
   scheduler has a process of its own here, as ours always has.
 
-Each measurement is a program of its own.
+Each measurement is a program of its own; in a smoke run all those of a system are one program.
 """
 
 from __future__ import annotations
@@ -138,19 +138,33 @@ def _known(dask_scheduler: Any) -> int:
     return len(dask_scheduler.tasks)
 
 
-def measure(what: str, system: str, size: float, workers: int, smoke: bool) -> dict[str, Any]:
-    """One measurement in a program of its own."""
-    once = ["--once", what, system, str(size), "--workers", str(workers), *["--smoke"] * smoke]
+def measure(
+    system: str, sizes: dict[str, float], workers: int, smoke: bool
+) -> dict[str, dict[str, Any]]:
+    """Some measurements in a program of their own."""
+    words = ["--workers", str(workers), *["--smoke"] * smoke]
+    for what, size in sizes.items():
+        words += ["--once", what, system, str(size)]
     ended = subprocess.run(
-        [sys.executable, "-m", "benchmarks.standing", *once],
+        [sys.executable, "-m", "benchmarks.standing", *words],
         check=True,
         stdout=subprocess.PIPE,
         text=True,
         timeout=900,
         env=os.environ | {"PYTHONWARNINGS": "ignore"},
     )
-    answer: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return answer
+    answers = map(json.loads, ended.stdout.splitlines()[-len(sizes) :])
+    return dict(zip(sizes, answers, strict=True))
+
+
+def answer_once(what: str, system: str, size: float, workers: int, smoke: bool) -> None:
+    """Measure in this program, and print the answer."""
+    if what == "first result":
+        print(json.dumps(first_result(system, smoke)), flush=True)
+    elif what == "idle":
+        print(json.dumps(idle(system, size, workers, smoke)), flush=True)
+    else:  # (it ends the program)
+        client_peak(system, int(size))
 
 
 def figures_of(measured: dict[str, dict[str, list[dict[str, Any]]]]) -> list[Figure]:
@@ -181,34 +195,31 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to do nothing")
     parser.add_argument("--tasks", type=int, default=300_000)
     parser.add_argument("--what", action="append", choices=WHAT)
-    parser.add_argument("--once", nargs=3, metavar=("WHAT", "SYSTEM", "SIZE"))
+    parser.add_argument("--once", nargs=3, metavar=("WHAT", "SYSTEM", "SIZE"), action="append")
     parser.add_argument("--workers", type=int, default=IDLE_WORKERS, help="of the idle cluster")
     records.add_option(parser)
     options = parser.parse_args()
     if options.once:
-        what, system, size = options.once
-        if what == "first result":
-            print(json.dumps(first_result(system, options.smoke)))
-        elif what == "idle":
-            found = idle(system, float(size), options.workers, options.smoke)
-            print(json.dumps(found))
-        else:
-            client_peak(system, int(float(size)))
+        for what, system, size in options.once:
+            answer_once(what, system, float(size), options.workers, options.smoke)
         return 0
     rounds = 1 if options.smoke else options.rounds
     # Each worker of the peer takes more than a second to start.
     workers = 1 if options.smoke else options.workers
     seconds, tasks = (1.0, 2_000) if options.smoke else (options.seconds, options.tasks)
     sizes = {"first result": 0.0, "idle": seconds, "client's peak": float(tasks)}
-    measured: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for what in options.what or WHAT:
-        by_system = measured[what] = {name: [] for name in SYSTEMS}
+    sizes = {what: sizes[what] for what in WHAT if what in (options.what or WHAT)}
+    measured: dict[str, dict[str, list[dict[str, Any]]]] = {
+        what: {name: [] for name in SYSTEMS} for what in sizes
+    }
+    for some in [sizes] if options.smoke else [{what: size} for what, size in sizes.items()]:
         # Idling and peaks hardly vary from run to run.
-        for number in range(rounds if what == "first result" else 1):
+        for number in range(rounds if "first result" in some else 1):
             for system in SYSTEMS[:: 1 if number % 2 == 0 else -1]:
-                answer = measure(what, system, sizes[what], workers, options.smoke)
-                by_system[system].append(answer)
-        print(what, by_system, f"load {os.getloadavg()[0]:.1f}", flush=True)
+                for what, answer in measure(system, some, workers, options.smoke).items():
+                    measured[what][system].append(answer)
+        for what in some:
+            print(what, measured[what], f"load {os.getloadavg()[0]:.1f}", flush=True)
     settings = {"rounds": rounds, "smoke": options.smoke, "seconds": seconds, "tasks": tasks}
     settings["idleWorkers"] = workers
     records.hand_over(options, settings, figures_of(measured), {"answers": measured})
