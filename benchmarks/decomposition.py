@@ -265,23 +265,24 @@ def main() -> int:
     records.add_option(parser)
     options = parser.parse_args()
     warnings.filterwarnings("ignore", message="Increasing number of chunks")
-    rounds = 1 if options.smoke else options.rounds
+    # A smoke run has no warm-up, and one worker: each imports the libraries of all cases.
+    rounds, uncounted, workers = (1, 0, 1) if options.smoke else (options.rounds, 1, WORKERS)
     figures: list[Figure] = []
     # Before the client: it has Dask's constructors call what notes where layers were written.
     with stopwatches() as steps:
-        client = start_spanwise(WORKERS, THREADS, recording=True)
+        client = start_spanwise(workers, THREADS, recording=True)
         try:
             for case in options.case or REAL:
                 size = CASES[case].smoke if options.smoke else CASES[case].full
                 found = [
                     one_round(steps, client, case, size, f"d-{number}")
-                    for number in range(rounds + 1)
-                ][1:]
+                    for number in range(uncounted + rounds)
+                ][uncounted:]
                 print(report(case, found), flush=True)
                 figures += figures_of(case, found)
         finally:
             client.close()
-    settings = round_settings(rounds, 1, options.smoke)
+    settings = round_settings(rounds, uncounted, options.smoke) | {"workers": workers}
     records.hand_over(options, settings, figures)
     return 0
 

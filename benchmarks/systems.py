@@ -61,16 +61,23 @@ class Driver:
         Folder in which ``spanwise`` and ``package.json`` of another release lie, and nothing else.
     smoke
         Whether it is only to be shown that it runs.
+    workers
+        How many it has.
 
     It stands still from the start of its ``with``, but for its orders.
     """
 
     def __init__(
-        self, name: str, system: str, package: Path | None = None, smoke: bool = False
+        self,
+        name: str,
+        system: str,
+        package: Path | None = None,
+        smoke: bool = False,
+        workers: int = WORKERS,
     ) -> None:
         self.name = name
         environment, folder = package_environment(package)
-        command = [sys.executable, "-m", "benchmarks.driver", system, str(WORKERS), str(THREADS)]
+        command = [sys.executable, "-m", "benchmarks.driver", system, str(workers), str(THREADS)]
         self._process = subprocess.Popen(
             command + ["--smoke"] * smoke,
             stdin=subprocess.PIPE,

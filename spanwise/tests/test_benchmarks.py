@@ -926,7 +926,12 @@ def test_a_smoke_run_waits_for_no_system_to_rest(
 
     class Noted(Stub):
         def __init__(
-            self, name: str, _: str, package: Path | None = None, smoke: bool = False
+            self,
+            name: str,
+            _: str,
+            package: Path | None = None,
+            smoke: bool = False,
+            workers: int = 2,
         ) -> None:
             super().__init__(name, [], 1.0, "same")
             self.package = name
