@@ -5,8 +5,8 @@
 Each system runs them in a process of its own, on two workers of one thread and 400 MB. Printed
 are medians: seconds by activity, bytes moved and spilled, counts, samples; then the labels that
 each has. ``docs/truth.md`` has the table, and the reason of each difference. A smoke run has one
-round of small workloads, waits less for what `distributed` tells, and has its workers as threads
-of one process, where the workloads' libraries are imported once.
+round of small workloads, waits less for what `distributed` tells, and has both systems
+and the peer's workers in one process, where the workloads' libraries are imported once.
 """
 
 from __future__ import annotations
@@ -225,8 +225,8 @@ def measure(system: Any, name: str, scale: int) -> dict[str, float]:
     return found
 
 
-def serve(name: str, rounds: int, scale: int) -> None:
-    """One system: a line of JSON. Before the rounds comes one that imports; 0: it counts."""
+def serve(name: str, rounds: int, scale: int) -> dict[str, list[dict[str, float]]]:
+    """What one system says. Before the rounds comes one that imports; 0: it counts."""
     settled = SETTLED_SECONDS if rounds else SMOKE_SETTLED_SECONDS
     system = Distributed(settled, rounds > 0) if name == "distributed" else Spanwise()
     system.client.wait_for_workers(WORKERS)
@@ -237,7 +237,7 @@ def serve(name: str, rounds: int, scale: int) -> None:
             if round_ > 0 or rounds == 0:
                 told[each].append(found)
     system.client.close()
-    print("TOLD " + json.dumps(told), flush=True)
+    return told
 
 
 def ask(name: str, rounds: int, scale: int) -> dict[str, list[dict[str, float]]]:
@@ -272,9 +272,11 @@ def main() -> int:
     if arguments.system:
         # What systems print goes elsewhere.
         with contextlib.suppress(KeyboardInterrupt):
-            serve(arguments.system, rounds, scale)
+            told = serve(arguments.system, rounds, scale)
+            print("TOLD " + json.dumps(told), flush=True)
         return 0
-    theirs, ours = (ask(name, rounds, scale) for name in ("distributed", "spanwise"))
+    asked = serve if arguments.smoke else ask
+    theirs, ours = (asked(name, rounds, scale) for name in ("distributed", "spanwise"))
     found = []
     for workload in WORKLOADS:
         print(f"\n| {workload} | distributed | Spanwise |\n| --- | --- | --- |")
