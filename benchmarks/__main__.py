@@ -193,14 +193,14 @@ PARTS = {
     "makespan": Part(
         "makespans in simulation against distributed's decisions",
         "benchmarks.makespan",
-        ("--only", "wide", "--workers", "4"),
+        ("--tasks", "400", "--workers", "4"),
         limits=21,
         limits_in_smoke=1,
     ),
     "static-order": Part(
         "the static order against Dask's",
         "benchmarks.static_order",
-        ("--seeds", "1", "--graphs", "24", "--tasks", "2000"),
+        ("--seeds", "1", "--graphs", "7", "--tasks", "2000"),
         limits=6,
     ),
     "local-loop": Part(

@@ -2,6 +2,7 @@
  * Makespans of our scheduler and of `distributed`'s on the same simulated cluster, and what no schedule can beat.
  *
  *     python -m benchmarks makespan [-- --only rechunk --workers 4]
+ *     python -m benchmarks makespan -- --tasks 400
  *     python -m benchmarks makespan -- --recorded rows.json
  *
  * `makespan.py` starts this program and answers for `distributed`: its `Scheduler` and `WorkStealing` decide, this file's workers
@@ -14,6 +15,7 @@ import {
   type ISimulatedScheduler,
   type Order,
   type Outcome,
+  randomGraph,
   recordedGraph,
   type RecordedRows,
   type Report,
@@ -98,6 +100,8 @@ const MB = 1e6;
 const only = textArgument('--only');
 /** A file of {@link RecordedRows}: that graph instead of the drawn ones. */
 const recorded = textArgument('--recorded');
+/** One random graph of so many tasks instead of the drawn ones. */
+const tasks = argument('--tasks', 0);
 const onlyWorkers = argument('--workers', 0);
 const peer = new Peer();
 const figures: Figure[] = [];
@@ -111,16 +115,15 @@ const told = (outcome: Outcome): string =>
 console.log(
   `${'workload'.padEnd(24)}${'workers'.padEnd(9)}${'ours'.padStart(19)}${SATURATIONS.map(s => `saturation ${s}`.padStart(19)).join('')}${'path'.padStart(9)}${'area'.padStart(9)}   ours/theirs`
 );
-const graphs =
-  recorded === undefined
-    ? workloads()
-    : [
-        recordedGraph(
-          recorded,
-          JSON.parse(readFileSync(recorded, 'utf8')) as RecordedRows
-        )
-      ];
-for (const graph of graphs) {
+function chosenGraphs(): SimulatedGraph[] {
+  if (recorded !== undefined) {
+    const rows = JSON.parse(readFileSync(recorded, 'utf8')) as RecordedRows;
+    return [recordedGraph(recorded, rows)];
+  }
+  return tasks === 0 ? workloads() : [randomGraph(tasks)];
+}
+
+for (const graph of chosenGraphs()) {
   if (only !== undefined && !graph.name.startsWith(only)) {
     continue;
   }

@@ -9,4 +9,4 @@ export {
 } from './orders';
 export { simulate, type ISimulatedScheduler, type Outcome } from './simulation';
 export { SpanwiseCore } from './spanwise-core';
-export { workloads } from './workloads';
+export { randomGraph, workloads } from './workloads';

@@ -150,7 +150,7 @@ export function randomGraph(count = 10_000, seed = 7): SimulatedGraph {
     }
     graph.add(name, drawn.near(seconds), drawn.near(nbytes), [...inputs]);
   }
-  return graph.build('random, 10,000 tasks');
+  return graph.build(`random, ${count.toLocaleString('en')} tasks`);
 }
 
 /** The workloads by which the scheduler is judged. */
