@@ -129,13 +129,13 @@ PARTS = {
     "sampling": Part(
         "sampled shares against thread CPU time",
         "benchmarks.sampling_shares",
-        ("--seconds", "2"),
+        ("--seconds", "0.5"),
         limits=6,
     ),
     "looks": Part(
         "a look at a busy program, against that of distributed's worker",
         "benchmarks.sampler_looks",
-        ("--seconds", "0.5", "--rounds", "1"),
+        ("--seconds", "0.2", "--rounds", "1"),
         limits=3,
     ),
     "dask-bridge": Part(
@@ -187,8 +187,10 @@ PARTS = {
     "intake": Part(
         "large graphs in the scheduler, entered and run, against distributed",
         "benchmarks.intake",
-        ("--rounds", "1", "--tasks", "2000", "--most", "3000"),
+        # (of one size, so that there are fewer programs)
+        ("--rounds", "1", "--tasks", "3000", "--most", "3000"),
         limits=9,
+        limits_in_smoke=7,
     ),
     "makespan": Part(
         "makespans in simulation against distributed's decisions",
@@ -251,7 +253,7 @@ PARTS = {
     "panning": Part(
         "panning over a million runs in Chromium, 100 ms from the server",
         "panning.ts",
-        ("--runs", "20000", "--seconds", "0.1"),
+        ("--runs", "5000", "--seconds", "0.1"),
         limits=7,
     ),
 }

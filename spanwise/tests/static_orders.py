@@ -18,10 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dask
-import dask.array as da
-import dask.bag as db
-import dask.dataframe as dd
-import pandas as pd
 from dask._task_spec import DataNode, GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.core import flatten
 from dask.order import order
@@ -249,6 +245,12 @@ def scrambled(chance: random.Random, graph: Needs) -> Needs:
 
 def realistic_graphs() -> Iterator[tuple[str, dict[Any, GraphNode], list[Any]]]:
     """Optimised graphs of arrays, dataframes and bags: name, nodes, requested keys."""
+    # Only here: the programs that compare import them, those that start these programs do not.
+    import dask.array as da
+    import dask.bag as db
+    import dask.dataframe as dd
+    import pandas as pd
+
     x = da.ones((40, 40), chunks=5)
     tall = da.ones((200, 20), chunks=(20, 20))
     table = pd.DataFrame({"a": range(1000), "b": range(1000)})
