@@ -13,6 +13,7 @@ import {
   legendWord
 } from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
+import { ExplainedList, type ItemFocus } from './explained-list';
 import { legendOf, longest, seenOf, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
 import {
@@ -242,18 +243,26 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
           {footText(result, trans)}
         </span>
       </div>
-      <ul className="sw-legend" aria-label={trans.__('Legend')}>
-        {legend.map(part => (
+      <ExplainedList
+        className="sw-legend"
+        label={trans.__('Legend')}
+        items={legend.map(part => ({
+          id: part.id,
+          part,
+          name: legendWord(part.word, trans),
+          explanation: tooltipOf(part, result, trans, props.isNode)
+        }))}
+        itemOf={({ part, name, explanation }, focus) => (
           <li
-            key={part.id}
             className="sw-legend-item"
-            title={tooltipOf(part, result, trans, props.isNode) || undefined}
+            title={explanation || undefined}
+            {...focus}
           >
             <Swatch mark={markFor(part)} />
-            <span>{legendWord(part.word, trans)}</span>
+            <span>{name}</span>
           </li>
-        ))}
-      </ul>
+        )}
+      />
     </div>
   );
 }
@@ -453,21 +462,27 @@ function PartList(props: {
   readonly trans: TranslationBundle;
 }): JSX.Element {
   return (
-    <ul className="sw-metricList" data-names="long" aria-label={props.label}>
-      {props.parts.map(part => (
+    <ExplainedList
+      className="sw-metricList"
+      names="long"
+      label={props.label}
+      items={props.parts.map(part => ({
+        id: part.id,
+        part,
+        name: partName(part, props.trans),
+        explanation: tooltipOf(part, props.result, props.trans, props.isNode)
+      }))}
+      itemOf={({ part, name, explanation }, focus) => (
         <MetricItem
-          key={part.id}
           mark={markFor(part)}
-          name={partName(part, props.trans)}
+          name={name}
           text={part.text}
           share={part.shareText}
-          title={
-            tooltipOf(part, props.result, props.trans, props.isNode) ||
-            undefined
-          }
+          title={explanation || undefined}
           remark={
             remarkOn(part, props.result, props.trans, props.isNode) || undefined
           }
+          focus={focus}
         >
           <Bar
             parts={[
@@ -479,8 +494,8 @@ function PartList(props: {
             ]}
           />
         </MetricItem>
-      ))}
-    </ul>
+      )}
+    />
   );
 }
 
@@ -491,9 +506,11 @@ function MetricItem(props: {
   readonly text: string;
   readonly share?: string;
   readonly title?: string;
-  /** What the name leaves open: in the title, and for screen readers, which read no title of what takes no focus. */
+  /** What the name leaves open: in the title, and for screen readers that read the list and do not go through it. */
   readonly remark?: string;
   readonly isPressed?: boolean;
+  /** Of a line that explains itself. */
+  readonly focus?: ItemFocus;
   readonly children: React.ReactNode;
   onClick?(event: React.MouseEvent): void;
   onHover?(isHovered: boolean): void;
@@ -519,6 +536,7 @@ function MetricItem(props: {
       title={title}
       onPointerEnter={() => onHover?.(true)}
       onClick={onClick}
+      {...props.focus}
     >
       {onClick ? (
         <button

@@ -439,6 +439,49 @@ describe('Fine Performance Metrics', () => {
     expect(name.title).toBe('decode');
   });
 
+  it('explains activities and causes by keyboard as by pointer', () => {
+    view.show({
+      ...whole,
+      idle: [
+        { cause: 'nothing-runnable', seconds: 15 },
+        { cause: 'scheduler', seconds: 5 }
+      ]
+    });
+    const press = (key: string) =>
+      act(() => {
+        document.activeElement!.dispatchEvent(
+          new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })
+        );
+      });
+    const card = () => view.all('[role="tooltip"]')[0]?.textContent;
+    for (const name of ['Legend', 'By activity', 'Idle, by cause']) {
+      const items = [...list(name).children] as HTMLElement[];
+      const inOrder = () => items.filter(({ tabIndex }) => tabIndex === 0);
+      expect(items.length).toBeGreaterThan(1);
+      expect(inOrder()).toEqual([items[0]]);
+      act(() => items[0]!.focus());
+      expect(card()).toContain(items[0]!.title.split('\n').at(-1));
+      press('ArrowDown');
+      expect(document.activeElement).toBe(items[1]);
+      expect(inOrder()).toEqual([items[1]]);
+      expect(card()).toContain(items[1]!.title.split('\n').at(-1));
+      press('End');
+      expect(document.activeElement).toBe(items.at(-1));
+      press('ArrowRight');
+      expect(document.activeElement).toBe(items.at(-1));
+      press('Home');
+      expect(document.activeElement).toBe(items[0]);
+      press('Escape');
+      expect(card()).toBeUndefined();
+      press('ArrowRight');
+      expect(card()).toBeDefined();
+      act(() => items[1]!.blur());
+      expect(card()).toBeUndefined();
+      // Who comes back is where the focus was.
+      expect(inOrder()).toEqual([items[1]]);
+    }
+  });
+
   it.each([
     [
       'most of the time in which nothing could run',
