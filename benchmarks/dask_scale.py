@@ -278,10 +278,19 @@ def said_missing(attached: Any) -> int:
             for each in message.fields.get("clusters", ()) if message.type == "clusters" else ():
                 if each["cluster"] == attached.cluster_id:
                     said = each.get("dropped", "").replace("\u00a0", " ")
-                    found = re.search(r"([0-9,]+) tasks before .* are missing", said)
-                    return int(found[1].replace(",", "")) if found else 0
+                    return runs_missing(said)
     finally:
         link.close()
+
+
+def runs_missing(said: str) -> int:
+    """How many runs the card's sentence speaks of; it may also say nothing."""
+    if not said:
+        return 0
+    found = re.search(r"([0-9,]+) task runs before .* are missing", said)
+    if found is None:
+        raise SystemExit(f"The card does not say as it should what is missing: {said}")
+    return int(found[1].replace(",", ""))
 
 
 def _observer_pid() -> int:

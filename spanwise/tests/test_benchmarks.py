@@ -596,6 +596,16 @@ def test_recordings_name_no_folder_of_the_machine() -> None:
     assert recorded_faults.plain(f"{packages}:{CHECKOUT}") == "/site-packages:/checkout"
 
 
+def test_what_a_card_says_to_be_missing_is_read_or_refused() -> None:
+    pytest.importorskip("distributed")
+    dask_scale = importlib.import_module("benchmarks.dask_scale")
+    said = "2,830 task runs before 18.8\u00a0s are missing: they did not reach the observer."
+    assert dask_scale.runs_missing(said.replace("\u00a0", " ")) == 2830
+    assert dask_scale.runs_missing("") == 0
+    with pytest.raises(SystemExit, match="what is missing: Some measurements"):
+        dask_scale.runs_missing("Some measurements are missing.")
+
+
 def test_a_log_counts_when_all_of_it_has_come(tmp_path: Path) -> None:
     recorder = recorded_rows.Recorder(tmp_path)
     secret = (tmp_path / "secret").read_bytes()
