@@ -114,7 +114,8 @@ export class JupyterServer {
     }
     const ended = new Promise(done => child.once('exit', done));
     child.kill('SIGTERM');
-    await Promise.race([ended, pause(20_000)]);
+    // (a pause that nobody awaits any more does not keep this program)
+    await Promise.race([ended, pause(20_000, undefined, { ref: false })]);
     child.kill('SIGKILL');
   }
 
