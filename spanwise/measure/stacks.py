@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections.abc import Mapping
 from functools import partial
 from inspect import getattr_static
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, MethodType
+from types import CodeType, FrameType, FunctionType, MappingProxyType, MethodType
 from typing import Protocol
 
 from spanwise.records.enumerations import NONE_U32
@@ -71,7 +72,9 @@ _SKIPPED, _OWN, _PYTHON = -1, -2, -3
 #: function, file, line
 Frame = tuple[str, str, int]
 
-_WORKER: Frame = ("(worker)", "<spanwise>", 0)
+#: "(worker)", or an activity as `fine_metrics` calls it: "(disk-read)".
+_OWN_FILE = "<spanwise>"
+_WORKER: Frame = ("(worker)", _OWN_FILE, 0)
 
 
 class TextIds(Protocol):
@@ -92,13 +95,20 @@ class StackTree:
         The outermost code of a task's stack; it and what is outside it are not shown.
     callers
         More files whose frames stand between `base` and the task and are not shown.
+    activities
+        Which activity code is that is no task's own: code that lives as long → its name.
     """
 
     def __init__(
-        self, names: TextIds, base: CodeType, callers: frozenset[str] = frozenset()
+        self,
+        names: TextIds,
+        base: CodeType,
+        callers: frozenset[str] = frozenset(),
+        activities: Mapping[CodeType, str] = MappingProxyType({}),
     ) -> None:
         self._names = names
         self._base = base
+        self._activities = {id(code): name for code, name in activities.items()}
         #: Where the innermost code of a stack is in one of these files, what the task calls runs
         #: without a Python frame of its own.
         self.callers = callers | _CALLING_FILES
@@ -160,10 +170,11 @@ class StackTree:
                 found = known[id(code)] = code, self._number(code)
             if found[1] != _SKIPPED:
                 numbered.append(found)
-        path = self._path(numbered)
+        own = self._own_activity(codes, numbered)
+        path = self._path(numbered) if own is None else []
         is_known = bool(path) and not forgot
         if not path:
-            path.append(self._frame(*(call if call and self.is_calling(codes) else _WORKER)))
+            path.append(self._frame(*(call if call and self.is_calling(codes) else own or _WORKER)))
         stack = NONE_U32
         for number in path[-DEPTH:]:
             stack = self._child(stack, number)
@@ -172,6 +183,18 @@ class StackTree:
                 self._stack_of_codes.clear()
             self._stack_of_codes[key] = stack
         return stack
+
+    def _own_activity(
+        self, codes: list[CodeType], numbered: list[tuple[CodeType, int]]
+    ) -> Frame | None:
+        """The innermost activity; none if another's code runs in it: a class opens itself."""
+        if any(number not in (_OWN, _PYTHON) for _, number in numbered):
+            return None
+        for code in codes:
+            activity = self._activities.get(id(code))
+            if activity is not None:
+                return f"({activity})", _OWN_FILE, 0
+        return None
 
     def _path(self, numbered: list[tuple[CodeType, int]]) -> list[int]:
         """The ids of the frames that are shown, the outermost first.

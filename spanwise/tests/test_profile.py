@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import numpy as np
 import pytest
 
 import spanwise
-from spanwise import Client, span
+from spanwise import Client, span, wait
 from spanwise.errors import ClusterError
 from spanwise.observed import questions
 from spanwise.observed.profiles import Profile, ProfilePages, empty_tree
@@ -51,6 +52,49 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for child in node["children"].values():
         yield from walk(child)
+
+
+def hold(nbytes: int) -> Any:
+    return np.ones(nbytes // 8)
+
+
+def first_of(array: Any) -> float:
+    return float(array[0])
+
+
+def test_what_a_worker_reads_back_for_tasks_has_the_time_that_fine_metrics_tell() -> None:
+    """Results beyond the memory that they may take: each task of a later round reads its input."""
+    alone = dask.config.set({"spanwise.worker.import-ahead": False})
+    with alone, Client(n_workers=1, threads_per_worker=1, memory_limit="300MB") as client:
+        held = [client.submit(hold, 16_000_000, pure=False) for _ in range(25)]
+        wait(held)
+        deadline = time.monotonic() + 60
+        read = 0.0
+        # (a share of so many samples is told to within a tenth or so)
+        while read < 4.0 and time.monotonic() < deadline:
+            wait(client.map(first_of, held, pure=False))
+            seconds = {
+                activity: value
+                for (_, function, activity, unit), value in client.fine_metrics().items()
+                if function == "first_of" and unit == "seconds"
+            }
+            read = seconds["disk-read"] + seconds["deserialize"]
+        tree = client.profile(key="first_of")
+    counts = {
+        name: sum(node["count"] for node in walk(tree) if _name(node) == name)
+        for name in ("(disk-read)", "(deserialize)", "(worker)")
+    }
+    # While older results are written the task has ended, and nothing is sampled.
+    written = seconds["disk-write"] + seconds.get("serialize", 0.0)
+    shares = {name: count / tree["count"] for name, count in counts.items()}
+    share = read / (sum(seconds.values()) - written)
+    assert shares["(disk-read)"] + shares["(deserialize)"] == pytest.approx(share, abs=0.2)
+    assert shares["(worker)"] < 0.1
+
+
+def _name(node: Node) -> str:
+    name: str = node["description"]["name"]
+    return name
 
 
 def named(tree: Node, name: str) -> Node:

@@ -78,6 +78,30 @@ def test_of_spanwise_only_what_was_called_is_shown() -> None:
     assert shown(("call", f"{PACKAGE}worker/lanes.py"), ("fit", USER)) == ["fit"]
 
 
+def test_what_a_thread_does_around_a_task_is_called_as_in_fine_metrics() -> None:
+    reads, opens = (code(name, f"{PACKAGE}worker/{name}.py") for name in ("read", "opens"))
+    activities = {reads: "disk-read", opens: "deserialize"}
+    run = code("run", f"{PACKAGE}worker/executor.py")
+    join, wait = code("join", f"{PACKAGE}wire/payload.py"), code("wait", threading.__file__)
+
+    def called(*codes: CodeType) -> list[str]:
+        names = Names()
+        tree = StackTree(names, base.__code__, activities=activities)
+        tree.stack_of(list(codes[::-1]), None)
+        _, told = tree.rows()
+        texts: list[str] = names.announcement()["names"]  # type: ignore[assignment]
+        return [texts[name & ~OWN] for _, name, _, _ in told]
+
+    assert called(run) == ["(worker)"]
+    assert called(run, reads) == ["(disk-read)"]
+    assert called(run, opens, join, wait) == ["(deserialize)"]
+    assert called(run, opens, reads) == ["(disk-read)"]
+    # What a user's class does there, and what a task does, is theirs.
+    own = called(run, opens, join, code("__setstate__", USER))
+    assert sorted(own) == ["__setstate__", "join"]
+    assert called(run, join, wait) == ["join"]
+
+
 def test_as_many_frames_are_shown_as_before_of_a_deep_stack() -> None:
     deep = [(f"f{i}", USER) for i in range(DEPTH + 20)]
     assert shown(*deep) == [name for name, _ in deep[20:]]

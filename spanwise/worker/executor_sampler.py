@@ -7,9 +7,22 @@ from typing import TYPE_CHECKING, Any
 from spanwise.measure.sampler import INTERVAL, ThreadSampler
 from spanwise.measure.stacks import StackTree
 from spanwise.wire.rows import TASK_SPAN, TASK_TEMPLATE
+from spanwise.worker.inline import inline
+from spanwise.worker.library import Library
+from spanwise.worker.opening import open_blobs
+from spanwise.worker.spill_file import SpillFile
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Executing
+
+#: Around what a task calls, by the code that does it; as the parts of its run are called.
+_ACTIVITIES = {
+    SpillFile.read.__code__: "disk-read",
+    SpillFile.mapped.__code__: "disk-read",
+    Library.loads.__code__: "deserialize",
+    open_blobs.__code__: "deserialize",
+    inline.__code__: "serialize",
+}
 
 
 class Sampler(ThreadSampler):
@@ -27,7 +40,8 @@ class Sampler(ThreadSampler):
 
     def __init__(self, worker: Executing, epoch: float, interval: float = INTERVAL) -> None:
         base = type(worker.executors[0]).run.__code__
-        super().__init__(StackTree(worker.names, base), epoch, interval)
+        tree = StackTree(worker.names, base, activities=_ACTIVITIES)
+        super().__init__(tree, epoch, interval)
         self._library = worker.library
         for executor in worker.executors:
             self.add(executor)

@@ -8,7 +8,10 @@ import type { Trans } from '../../base/trans';
 const KERNEL_CELL = /[\\/]ipykernel_\d+[\\/](\d+)\.py$/;
 const PROMPT_CELL = /^<ipython-input-(\d+)-/;
 
-/** Of the frame `(worker)`, in which a thread is between the steps of a task; `spanwise/measure/stacks.py` writes it. */
+/**
+ * Of the frame `(worker)`, and of those that are called as activities (`(disk-read)`), in which a thread is between the steps of a task;
+ * `spanwise/measure/stacks.py` writes it.
+ */
 const OWN_FILE = '<spanwise>';
 
 /** "model.py"; "cell" for what a notebook's cell defines. */
