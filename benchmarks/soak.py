@@ -235,10 +235,12 @@ class Disturber(threading.Thread):
         self._chance = random.Random(seed)
         self._every = every
         self._over = threading.Event()
+        self._did_each = threading.Event()
         self.done: Counter[str] = Counter()
         self.wrong: list[str] = []
 
     def run(self) -> None:
+        all_kinds = [self.kill, self.stop, self.retire, self.scale]
         kinds: list[Callable[[dict[str, Any]], None]] = []
         while not self._over.wait(self._every):
             rows = [row for row in workers_of(self._client) if psutil.pid_exists(row["pid"])]
@@ -247,12 +249,14 @@ class Disturber(threading.Thread):
                 continue
             row = self._chance.choice(rows)
             if not kinds:  # each as often as the others, in a short run, too
-                kinds = [self.kill, self.stop, self.retire, self.scale]
+                kinds = all_kinds.copy()
                 self._chance.shuffle(kinds)
             how = kinds.pop()
             try:
                 how(row)
                 self.done[how.__name__] += 1
+                if len(self.done) == len(all_kinds):
+                    self._did_each.set()
             except ProcessLookupError:
                 continue
             except Exception as error:  # noqa: BLE001 (judged here)
@@ -283,6 +287,8 @@ class Disturber(threading.Thread):
             pass  # taken out meanwhile
 
     def end(self) -> None:
+        """Soon; in a short run, too, each kind comes once."""
+        self._did_each.wait(ROUND_SECONDS)
         self._over.set()
         self.join()
 
