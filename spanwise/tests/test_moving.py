@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from multiprocessing import forkserver
 from typing import Any, NamedTuple
 
 import dask
@@ -85,13 +86,21 @@ class TestSpanwise:
 
 
 @pytest.fixture(scope="class")
-def workers_may_start_late() -> Iterator[None]:
-    """Their cluster gives up a worker that is not back after 15 s: on a busy machine each."""
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
+def workers_are_forks() -> Iterator[None]:
+    """Each would import pytest, `distributed` and pandas anew, in a second of a core.
+
+    Their cluster gives up a worker that is not back after 15 s: on a busy machine each.
+    """
+    of_theirs = {
+        "distributed.deploy.lost-worker-timeout": "1 hour",
+        "distributed.worker.multiprocessing-method": "forkserver",
+    }
+    with dask.config.set(of_theirs):
         yield
+    forkserver._forkserver._stop()  # type: ignore[attr-defined]
 
 
-@pytest.mark.usefixtures("workers_may_start_late")
+@pytest.mark.usefixtures("workers_are_forks")
 class TestDistributed:
     package = "distributed"
 
