@@ -43,7 +43,7 @@ class Size(NamedTuple):
 SIZES = {
     "one": Size(1, (12, 20), 1),
     "few": Size(1, (5, 7), 4),
-    "many": Size(3, (7, 11), 19),
+    "many": Size(3, (7, 11), 11),
 }
 FEW = SIZES["few"]
 
