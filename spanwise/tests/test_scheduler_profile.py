@@ -38,7 +38,7 @@ def thread_times(pid: int) -> tuple[float, float]:
     return int(on_core) * 1e-9, int(waiting) * 1e-9
 
 
-def keep_busy(client: Client, seconds: float = ENOUGH_SECONDS) -> tuple[float, float]:
+def keep_busy(client: Client) -> tuple[float, float]:
     """Send it graphs until it has used enough of a core; what it used, and waited for a core."""
     pid = scheduler_pid(client)
     core, waited = thread_times(pid)
@@ -46,7 +46,7 @@ def keep_busy(client: Client, seconds: float = ENOUGH_SECONDS) -> tuple[float, f
     while time.monotonic() < end:
         client.gather(client.map(double, range(5_000), pure=False))
         used = thread_times(pid)[0] - core
-        if used > seconds:
+        if used > ENOUGH_SECONDS:
             return used, thread_times(pid)[1] - waited
     raise AssertionError(f"the scheduler has used {used:.2f} s in {LIMIT_SECONDS} s")
 
@@ -123,7 +123,7 @@ def test_by_a_setting_it_begins_with_the_scheduler() -> None:
         dask.config.set({"spanwise.scheduler.profile": True}),
         Client(n_workers=1, threads_per_worker=1) as client,
     ):
-        keep_busy(client, 0.5)
+        client.gather(client.map(double, range(10), pure=False))
         asked = time.time()
         # (without the setting the first question begins it)
         assert client.profile(scheduler=True)["since"] < asked
