@@ -99,6 +99,7 @@ BY_VALUE = frozenset(
         "test_faults",
         "test_forgotten",
         "test_free_memory",
+        "test_given_values",
         "test_growth",
         "test_idle",
         "test_in_tasks",
