@@ -17,6 +17,7 @@ import dask
 import pytest
 
 from spanwise import Client, LocalCluster, as_completed, get_client, wait
+from spanwise.client import late
 from spanwise.client.late import LEAST_SECONDS
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 
@@ -304,7 +305,9 @@ def test_who_looks_over_and_over_whether_it_is_done_asks_nothing(
 
 
 @pytest.mark.asyncio
-async def test_coroutines_are_told_too(tmp_path: Path) -> None:
+async def test_coroutines_are_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # (the answer to those that ask at once may take longer than users are kept waiting)
+    monkeypatch.setattr(late, "ANSWER_SECONDS", LIMIT_SECONDS)
     async with (
         LocalCluster(n_workers=1, threads_per_worker=1, asynchronous=True) as cluster,
         Client(cluster, asynchronous=True) as client,
@@ -337,16 +340,23 @@ async def test_coroutines_are_told_too(tmp_path: Path) -> None:
 
 
 def test_a_task_that_waits_for_its_own_tasks_is_told(tasks: Tasks) -> None:
-    def waits(folder: str) -> str:
+    def waits(folder: str, patience: float) -> str:
+        from spanwise.client import late
+
         client = get_client()
         inner = client.submit(stays, folder, "inner", key="inner-1")
+        usual, late.ANSWER_SECONDS = late.ANSWER_SECONDS, patience
         try:
             inner.result(timeout=1)
         except TimeoutError as error:
             return str(error)
+        finally:
+            late.ANSWER_SECONDS = usual
         return ""
 
-    answer = tasks.client.submit(waits, str(tasks.folder), pure=False).result(LIMIT_SECONDS)
+    answer = tasks.client.submit(waits, str(tasks.folder), LIMIT_SECONDS, pure=False).result(
+        LIMIT_SECONDS
+    )
     assert re.search(r"1 of 1 tasks were not done after 1 s\. inner-1 (has run|was given)", answer)
 
 
