@@ -89,7 +89,7 @@ class Gathering:
         if remote:
             if until is not None:
                 until = max(until, time.monotonic() + TRANSFER_SECONDS)
-            self._fetch(remote, values, errors, until)
+            self._fetch(remote, values, errors, until, timeout)
         return values
 
     def _look(self, entry: Entry) -> memoryview | None:
@@ -105,11 +105,21 @@ class Gathering:
         return came
 
     def _fetch(
-        self, entries: list[Entry], values: dict[Entry, Any], errors: str, until: float | None
+        self,
+        entries: list[Entry],
+        values: dict[Entry, Any],
+        errors: str,
+        until: float | None,
+        given: float | None,
     ) -> None:
         """Bring results from the workers; ask where they are if they moved or died.
 
-        `until`: when the caller's patience ends, in seconds of the monotonic clock.
+        Parameters
+        ----------
+        until
+            When the caller's patience ends, in seconds of the monotonic clock.
+        given
+            The seconds that he has given, of which an error tells.
         """
         # The limit begins at the first missing result: a transfer, or the wait for a stalled
         # worker, may itself take longer before a result turns out to be missing.
@@ -144,7 +154,8 @@ class Gathering:
             # A result that is being computed again is not lost, however long that
             # takes.
             begin = time.monotonic()
-            self._session.wait_for(again, None if until is None else max(0.0, until - begin))
+            left = None if until is None else max(0.0, until - begin)
+            self._session.wait_for(again, left, given)
             give_up += time.monotonic() - begin
             entries = self._relocate(again, values, errors, give_up)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from array import array
 from collections import deque
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The scheduler looks at some thousand tasks in a millisecond.
 ANSWER_SECONDS = 0.5
+#: An answer counts for so long: who waits for the same tasks over and over asks no more often.
+_ANSWER_LASTS_SECONDS = 1.0
 #: Who waits for a shorter time looks over and over whether something is done, and asks nothing.
 LEAST_SECONDS = 0.25
 #: Of more tasks these are asked for.
@@ -40,6 +43,16 @@ class Question(NamedTuple):
 
     request: int
     ids: array[int]
+
+
+class _Answered(NamedTuple):
+    """What the scheduler has answered last."""
+
+    #: Monotonic seconds.
+    at: float
+    #: The ids of the tasks of which it was asked.
+    ids: bytes
+    why: str
 
 
 class _InLoop:
@@ -67,6 +80,7 @@ class Late:
         self._send = send
         #: What the scheduler told lately, when (monotonic seconds), and the task that came next.
         self._said: deque[tuple[float, int, str]] = deque(maxlen=_MOST_SAID)
+        self._answered = _Answered(-math.inf, b"", "")
 
     def note(self, next_id: int, sentence: str) -> None:
         """The scheduler has told something of itself, which may be why tasks are not done."""
@@ -81,32 +95,35 @@ class Late:
             For how many seconds, at the most.
         """
         late = _pending(entries)
-        answers: SimpleQueue[Any] = SimpleQueue()
-        with self._asked(late, waited, answers) as asks:
-            answer = None
-            if asks:
-                with contextlib.suppress(Empty):
-                    answer = answers.get(timeout=ANSWER_SECONDS)
-        return self._sentence(late, answer)
+        ids = _asked_for(late, waited)
+        why = self._answer_to(ids)
+        if why is None:
+            answers: SimpleQueue[Any] = SimpleQueue()
+            with self._asked(ids, answers) as asks:
+                if asks:
+                    with contextlib.suppress(Empty):
+                        why = self._taken(ids, answers.get(timeout=ANSWER_SECONDS))
+        return self._sentence(late, why)
 
     async def why_in_loop(self, entries: Sequence[Entry], waited: float | None) -> str:
         """The same in an event loop, which goes on meanwhile."""
         late = _pending(entries)
-        coming = _InLoop()
-        with self._asked(late, waited, coming) as asks:
-            answer = None
-            if asks:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(ANSWER_SECONDS):
-                        answer = await coming.answer
-        return self._sentence(late, answer)
+        ids = _asked_for(late, waited)
+        why = self._answer_to(ids)
+        if why is None:
+            coming = _InLoop()
+            with self._asked(ids, coming) as asks:
+                if asks:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(ANSWER_SECONDS):
+                            why = self._taken(ids, await coming.answer)
+        return self._sentence(late, why)
 
     @contextlib.contextmanager
-    def _asked(self, late: Sequence[Entry], waited: float | None, answers: Any) -> Iterator[bool]:
+    def _asked(self, ids: array[int], answers: Any) -> Iterator[bool]:
         """Ask the scheduler; whether an answer may come."""
-        ids = array("I", [each.id for each in late[:_MOST_ASKED] if each.id >= 0])
         request = None
-        if ids and waited is not None and waited >= LEAST_SECONDS:
+        if ids:
             # (a client that is closed, or has lost its scheduler: that ends the tasks too)
             with contextlib.suppress(ClusterError):
                 request, _ = self._session.open_request("answer", answers)
@@ -117,12 +134,24 @@ class Late:
             if request is not None:
                 self._session.close_request(request)
 
-    def _sentence(self, late: Sequence[Entry], answer: Any) -> str:
-        # (an exception: the scheduler has gone, or did not take the question)
-        why = "" if answer is None or isinstance(answer, BaseException) else answer.fields["why"]
-        if why:
+    def _answer_to(self, ids: array[int]) -> str | None:
+        """What the scheduler has said of these tasks just now."""
+        at, asked, why = self._answered
+        is_new = time.monotonic() - at < _ANSWER_LASTS_SECONDS
+        return why if ids and is_new and asked == ids.tobytes() else None
+
+    def _taken(self, ids: array[int], answer: Any) -> str | None:
+        if isinstance(answer, BaseException):  # the scheduler has gone, or took no question
+            return None
+        why: str = answer.fields["why"]
+        self._answered = _Answered(time.monotonic(), ids.tobytes(), why)
+        return why
+
+    def _sentence(self, late: Sequence[Entry], why: str | None) -> str:
+        """`why`: the scheduler's answer; empty: they are done by now; None: it gave none."""
+        if why is not None:
             which = f"Of {_MOST_ASKED:,} of them: " if len(late) > _MOST_ASKED else ""
-            return f". {which}{why}"
+            return f". {which}{why}" if why else ""
         now = time.monotonic()
         for at, next_id, told in reversed([*self._said]):
             # It may be about what they need: what was submitted later needs nothing of it.
@@ -130,6 +159,12 @@ class Late:
             if recent or any(f" {each.key} " in told for each in late[:_MOST_COMPARED]):
                 return f". The scheduler said {now - at:.0f} s ago: {told}"
         return ""
+
+
+def _asked_for(late: Sequence[Entry], waited: float | None) -> array[int]:
+    """The ids of tasks of which to ask; none: the wait was too short."""
+    is_short = waited is None or waited < LEAST_SECONDS
+    return array("I", [] if is_short else [e.id for e in late[:_MOST_ASKED] if e.id >= 0])
 
 
 def _pending(entries: Sequence[Entry]) -> list[Entry]:

@@ -51,7 +51,12 @@ class Locating(Asked, Protocol):
     workers: dict[int, dict[str, Any]]
     peers: Peers
 
-    def wait_for(self, entries: Sequence[Entry], timeout: float | None = None) -> None: ...
+    def wait_for(
+        self,
+        entries: Sequence[Entry],
+        timeout: float | None = None,
+        given: float | None = None,
+    ) -> None: ...
 
 
 class Asking(Asked, Protocol):

@@ -182,6 +182,8 @@ class as_completed:
         self.raise_errors = raise_errors
         self._seconds = seconds = seconds_of(timeout)
         self._give_up = None if seconds is None else time.monotonic() + seconds
+        #: Whether the error of a wait in vain has said why.
+        self._has_said_why = False
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._pending = 0
         #: Futures by a number. Only this object holds them, so they are released with
@@ -282,7 +284,7 @@ class as_completed:
         if not come:
             sentence = f"{self._pending} tasks were not done in time"
             if session is not None:
-                sentence += session.late.why(self._late(), self._seconds)
+                sentence += session.late.why(self._late(), self._waited(left))
             raise TimeoutError(sentence)
         self._pending -= 1
         if not self.with_results:
@@ -292,6 +294,17 @@ class as_completed:
         except BaseException as error:
             leave_tasks_frames(error)
             raise
+
+    def _waited(self, left: float | None) -> float | None:
+        """For how long one has waited in vain, by which the scheduler is asked why.
+
+        The first time since the beginning, be the last wait ever so short; then this wait alone, so
+        that who goes on asking for the next does not have the scheduler look each time.
+        """
+        if self._has_said_why:
+            return left
+        self._has_said_why = True
+        return self._seconds
 
     def _late(self) -> list[Entry]:
         """Of those that are still to come, what the session of the last is asked for."""
@@ -351,7 +364,7 @@ class as_completed:
                     sentence = f"{self._pending} tasks were not done in time"
                     if self._session is not None:
                         sentence += await self._session.late.why_in_loop(
-                            self._late(), self._seconds
+                            self._late(), self._waited(left)
                         )
                     raise TimeoutError(sentence) from None
             finally:

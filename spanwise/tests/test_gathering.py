@@ -32,7 +32,9 @@ class FakeSession:
         self.patience: list[tuple[float | None, float]] = []
         self.peers = SimpleNamespace(get=self._get)
 
-    def wait_for(self, entries: Any, timeout: float | None = None) -> None:
+    def wait_for(
+        self, entries: Any, timeout: float | None = None, given: float | None = None
+    ) -> None:
         """All are done."""
 
     def _get(self, address: str, ids: list[int], until: float | None) -> dict[int, Any]:
@@ -92,6 +94,18 @@ def test_more_patience_than_a_transfer_takes_is_kept() -> None:
     assert until is not None and asked <= until - 100 <= begun
 
 
+def test_the_error_of_a_wait_for_a_lost_result_tells_of_the_seconds_that_were_given() -> None:
+    session = FakeSession({0: None, 1: "found"})
+    waits: list[tuple[float, float]] = []
+    session.wait_for = lambda entries, timeout, given=None: waits.append(  # type: ignore[method-assign]
+        (timeout, timeout if given is None else given)
+    )
+    assert Gathering(session).gather([remote()], timeout=100) == ["found"]  # type: ignore[arg-type]
+    assert [given for _, given in waits] == [100, 100]
+    # Beside it, what is left of them.
+    assert waits[1][0] < 100
+
+
 class Answers(FakeSession):
     """One worker that has some results, cannot pickle one, and lost another, which fails again.
 
@@ -116,7 +130,9 @@ class Answers(FakeSession):
         found[2] = (ITEM_NOT_PICKLED, dump({"exception": TypeError("a lock"), "text": "there"}))
         return {each: found[each] for each in ids if each in found}
 
-    def wait_for(self, entries: Any, timeout: float | None = None) -> None:
+    def wait_for(
+        self, entries: Any, timeout: float | None = None, given: float | None = None
+    ) -> None:
         for entry in entries:
             if entry.id == 5 and self.asked:
                 entry.status, entry.reason = ERROR, FoundHere(lambda: ZeroDivisionError("again"))

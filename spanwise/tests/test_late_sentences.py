@@ -1,0 +1,101 @@
+"""What is said of tasks that are not done, by what the scheduler answers: without a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spanwise.client import late
+from spanwise.client.entries import Entry
+from spanwise.client.late import LEAST_SECONDS, Late
+from spanwise.client.waiting import as_completed
+from spanwise.errors import ClusterError
+
+TOLD = "No worker has GPU=2, as x needs it."
+
+
+class Asked:
+    """A session whose scheduler answers at once."""
+
+    def __init__(self, *whys: str | Exception | None) -> None:
+        self.whys = [*whys]
+        self.questions = 0
+        self.late = Late(self, lambda question: None)
+
+    def open_request(self, answer: str, answers: Any = None) -> tuple[int, Any]:
+        self.questions += 1
+        why = self.whys.pop(0)
+        if why is not None:
+            answers.put(why if isinstance(why, Exception) else SimpleNamespace(fields={"why": why}))
+        return self.questions, answers
+
+    def close_request(self, request: int) -> None:
+        """Nothing is kept of it."""
+
+    def sleep(self, waiter: Any, timeout: float | None) -> bool:
+        return bool(waiter.wait(timeout))
+
+    def when_done(self, *_: Any) -> None:
+        """None of them is ever done."""
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late, "ANSWER_SECONDS", 0.01)
+
+
+def test_what_was_told_before_is_the_reason_only_if_no_answer_comes() -> None:
+    said = f". The scheduler said 0 s ago: {TOLD}"
+    for answer, sentence in {
+        None: said,
+        ClusterError("it has gone"): said,
+        "x runs.": ". x runs.",
+        # All is done, and the report of it under way.
+        "": "",
+    }.items():
+        session = Asked(answer, answer)
+        session.late.note(8, TOLD)
+        entry = Entry("x", 7)
+        assert session.late.why([entry], 1.0) == sentence
+        assert asyncio.run(session.late.why_in_loop([entry], 1.0)) == sentence
+
+
+def test_who_asks_for_the_same_over_and_over_gets_the_last_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = Asked("x runs.", "y runs.", "x is done.")
+    for _ in range(5):
+        assert session.late.why([Entry("x", 1)], LEAST_SECONDS) == ". x runs."
+        assert asyncio.run(session.late.why_in_loop([Entry("x", 1)], 1.0)) == ". x runs."
+    assert session.questions == 1
+    # Of other tasks nothing is known yet; and an answer does not last.
+    assert session.late.why([Entry("y", 2)], LEAST_SECONDS) == ". y runs."
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 2.0)
+    assert session.late.why([Entry("x", 1)], LEAST_SECONDS) == ". x is done."
+
+
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_as_completed_asks_once_after_the_end(
+    in_loop: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late, "_ANSWER_LASTS_SECONDS", 0.0)
+    session = Asked(*["x runs."] * 9)
+    coming: Any = as_completed(timeout=LEAST_SECONDS)
+    coming._session = session
+    entry = Entry("x", 1)
+    coming._coming[0] = SimpleNamespace(_entry=entry, client=SimpleNamespace(_session=session))
+    coming._pending = 1
+    session.wait_in_loop = lambda: None  # type: ignore[attr-defined]
+    said = []
+    for _ in range(5):
+        with pytest.raises(TimeoutError) as caught:
+            asyncio.run(anext(coming)) if in_loop else next(coming)
+        said.append(str(caught.value))
+    late_one = "1 tasks were not done in time"
+    assert said == [f"{late_one}. x runs.", *[late_one] * 4]
+    assert session.questions == 1
