@@ -43,7 +43,7 @@ from spanwise.worker.worker import Worker
 MEGABYTE = 1 << 20
 #: Megabytes that go through a cluster, and how many of them may stay anywhere. Node frees
 #: buffers when it collects, which it does after some tens of megabytes.
-SENT, STAY = 130, 100
+SENT, STAY = 180, 100
 
 
 def size(i: int, table: bytes = b"") -> int:

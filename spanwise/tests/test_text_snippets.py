@@ -280,7 +280,7 @@ def test_d9_interval_of_the_profile_is_a_setting() -> None:
     ):
         # (with the first one a worker imports this module)
         client.submit(spin_seconds, 0, key="first-0").result()
-        began = client.submit(spin_seconds, 0.5).result()
+        began = client.submit(spin_seconds, 1.0).result()
         (record,) = [each for each in client.get_task_stream() if each["name"] == "spin_seconds"]
         held = sum(part["stop"] - part["start"] for part in record["startstops"])
         # A look each 50 ms.
