@@ -1080,7 +1080,10 @@ export function idleText(result: FineMetricsResult, trans: Trans): string {
   );
 }
 
-/** During which task most of the time passed in which nothing was runnable; '': no single one stands out, or it is not told. */
+/**
+ * During which task threads idled for most of the time for which they had nothing runnable. Both are summed over threads: of seven that idle
+ * while it runs for 2 s they are 14 s. '': no single one stands out, or it is not told.
+ */
 export function waitedForText(result: FineMetricsResult, trans: Trans): string {
   const { idle, waitedFor } = result;
   const whole = idle.find(({ cause }) => cause === 'nothing-runnable')?.seconds;
@@ -1094,13 +1097,13 @@ export function waitedForText(result: FineMetricsResult, trans: Trans): string {
   ];
   return waitedFor.isLeast
     ? trans.__(
-        'Nothing runnable: at least %2 of %3 passed while one task of %1 ran. Others may have run at the same time.',
+        'Nothing runnable for %3, summed over threads: at least %2 of these while one task of %1 ran. Others may have run at the same time.',
         name,
         seconds,
         all
       )
     : trans.__(
-        'Nothing runnable: %2 of %3 passed while one task of %1 ran. Others may have run at the same time.',
+        'Nothing runnable for %3, summed over threads: %2 of these while one task of %1 ran. Others may have run at the same time.',
         name,
         seconds,
         all

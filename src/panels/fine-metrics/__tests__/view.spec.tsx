@@ -486,12 +486,12 @@ describe('Fine Performance Metrics', () => {
     [
       'most of the time in which nothing could run',
       { function: 'slow-sum', seconds: 12.4, isLeast: false },
-      'Nothing runnable: 12.4 s of 15.0 s passed while one task of slow-sum ran.'
+      'Nothing runnable for 15.0 s, summed over threads: 12.4 s of these while one task of slow-sum ran.'
     ],
     [
       'a lower bound of it',
       { function: 'slow-sum', seconds: 12.4, isLeast: true },
-      'Nothing runnable: at least 12.4 s of 15.0 s passed while one task of slow-sum ran.'
+      'Nothing runnable for 15.0 s, summed over threads: at least 12.4 s of these while one task of slow-sum ran.'
     ]
   ])('names the task that took %s', (_, waitedFor, words) => {
     view.show({
