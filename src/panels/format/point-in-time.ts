@@ -76,8 +76,8 @@ export function formatTick(
   ] as const;
   // Whole minutes and hours need no zeros behind them, nor what is less than they are any before it.
   const told = units.filter(([isThere]) => isThere);
-  const first = told.findIndex(([, figure]) => figure !== '0');
-  const last = told.findLastIndex(([, figure]) => figure !== '0');
+  const first = told.findIndex(([, figure]) => Number(figure) !== 0);
+  const last = told.findLastIndex(([, figure]) => Number(figure) !== 0);
   return (first < 0 ? told.slice(-1) : told.slice(first, last + 1))
     .map(([, figure, unit], i) => {
       const whole = i > 0 && /^\d(\D|$)/.test(figure) ? `0${figure}` : figure;

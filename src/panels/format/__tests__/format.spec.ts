@@ -270,7 +270,8 @@ describe('points in time', () => {
       '2 min',
       '2 min 15 s'
     ]);
-    expect(texts(119, 121, 400).slice(-2)).toEqual([
+    expect(texts(119, 121, 400).slice(-3)).toEqual([
+      '2 min',
       '2 min 00.5 s',
       '2 min 01.0 s'
     ]);
