@@ -84,8 +84,10 @@ export type SpanNode = {
   readonly executions: number;
   readonly running: number;
   readonly failed: number;
-  /** Of how many tasks; undefined: an observer of before has not told. */
+  /** Of how many tasks the failed runs are; undefined: an observer of before has not told. */
   readonly failedTasks: number | undefined;
+  /** How many of `failed` are tasks without a failed run. */
+  readonly failedUnrun: number;
   /** Of all thread time, 0…1. */
   readonly share: number;
 };
@@ -263,6 +265,7 @@ function ownFigures(row: SpanRow, within: readonly SpanRow[]) {
     ...(row.failedTasks !== undefined && {
       failedTasks: own(each => each.failedTasks ?? 0)
     }),
+    failedUnrun: own(each => each.failedUnrun ?? 0),
     threadSeconds: Math.max(
       0,
       own(each => each.threadSeconds)
@@ -521,10 +524,12 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
     running: sum(row => row.running),
     failed: sum(row => row.failed),
     failedTasks: rows.every(
-      row => row.failed === 0 || row.failedTasks !== undefined
+      row =>
+        row.failed === (row.failedUnrun ?? 0) || row.failedTasks !== undefined
     )
       ? sum(row => row.failedTasks ?? 0)
       : undefined,
+    failedUnrun: sum(row => row.failedUnrun ?? 0),
     share: total > 0 ? seconds / total : 0
   };
 }

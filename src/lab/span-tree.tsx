@@ -5,7 +5,7 @@ import * as React from 'react';
 import { createElement } from '../charts/shown-element';
 import type { SelectionModel, SpanMatch } from '../feed/selection';
 import {
-  failedRunsText,
+  failedText,
   formatCount,
   formatDuration,
   formatShare
@@ -241,12 +241,11 @@ function FailedMark(props: {
   readonly trans: TranslationBundle;
 }): JSX.Element | null {
   const { row, trans } = props;
-  const { failed, failedTasks } = row.node;
   const where = failuresOf(row);
   if (where === null) {
     return null;
   }
-  const text = failedRunsText(failed, failedTasks, trans);
+  const text = failedText(row.node, trans);
   const title = where === 'own' ? text : trans.__('Inside: %1', text);
   return (
     <span
@@ -460,7 +459,7 @@ function description(
     parts.push(trans.__('%1 running', formatCount(node.running)));
   }
   if (node.failed > 0) {
-    parts.push(failedRunsText(node.failed, node.failedTasks, trans));
+    parts.push(failedText(node, trans));
   }
   return parts.join(' · ');
 }

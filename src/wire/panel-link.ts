@@ -370,8 +370,10 @@ export type SpanRow = {
   readonly running: number;
   /** Runs that failed, and tasks that failed without such a run. */
   readonly failed: number;
-  /** Of how many tasks these are. Left out: none failed; or by an observer of before. */
+  /** Of how many tasks the runs are. Left out: none failed; or by an observer of before. */
   readonly failedTasks?: number;
+  /** How many of `failed` are tasks without such a run; one that was tried again may have had one before. Left out: none; or by an observer of before. */
+  readonly failedUnrun?: number;
   readonly threadSeconds: number;
   /** Of the subtree's running tasks, since each has started: they are not in `threadSeconds`. Left out: none runs. */
   readonly runningSeconds?: number;

@@ -32,7 +32,7 @@ function marks(spans: SpansResult, turned: readonly string[] = []) {
         }
         // Who sees no mark is told of it.
         expect(item.getAttribute('aria-description')).toMatch(
-          / · \d+\sfailed run/u
+          / · \d+\sfailed (run|task)/u
         );
         const isLoud = mark.querySelector('.sw-failed') !== null;
         const title = mark.getAttribute('title')!.replaceAll('\u00a0', ' ');
@@ -73,6 +73,28 @@ describe('a row of which tasks failed', () => {
     const key = JSON.stringify(['flow']);
     expect(marks(told, [key])).toEqual([
       'flow: Inside: 3 failed runs of 2 tasks'
+    ]);
+  });
+
+  it('says of tasks of which no run failed that tasks did', () => {
+    const rows = flow.rows.map((row, i) => ({
+      ...row,
+      ...[
+        { failedTasks: 1, failedUnrun: 2 },
+        { failedUnrun: 1 },
+        { failedTasks: 1, failedUnrun: 1 },
+        { failedTasks: 1, failedUnrun: 1 }
+      ][i]
+    }));
+    const told = { ...flow, rows };
+    expect(marks(told)).toEqual([
+      'flow',
+      'load: ✕ 1 failed task',
+      'fit',
+      'train: ✕ 1 failed run · 1 task failed otherwise'
+    ]);
+    expect(marks(told, [JSON.stringify(['flow'])])).toEqual([
+      'flow: Inside: 1 failed run · 2 tasks failed otherwise'
     ]);
   });
 

@@ -1,5 +1,5 @@
 /** Runs that failed, and of how many tasks they are. */
-import { RunStatus } from '../../records/enumerations';
+import { NONE_U32, RunStatus } from '../../records/enumerations';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
@@ -64,4 +64,42 @@ it('tells nothing of them where none has failed', () => {
   expect(ask(log, 'task-stream', { ended: true }).kinds).not.toHaveProperty(
     'failedTasks'
   );
+});
+
+describe('tasks that fail without a failed run', () => {
+  const failuresOf = (statuses: readonly RunStatus[]) => {
+    const log = new LogStore('killed');
+    ingestBlock(log, rowsToBlock(1, 'names', [{ id: 0, text: 'task-failed' }]));
+    statuses.forEach((status, run) =>
+      ingestBlock(
+        log,
+        rowsToBlock(run + 2, 'runs', [
+          { run, node: 1, status, start: run, duration: 0.5 }
+        ])
+      )
+    );
+    const event = { kind: 0, run: NONE_U32, text: '["a", "KilledWorker"]' };
+    ingestBlock(log, rowsToBlock(9, 'events', [event]));
+    const [span] = ask(log, 'spans').rows;
+    const { failed, failedTasks, failedUnrun } = span!;
+    const { kinds } = ask(log, 'task-stream', { ended: true });
+    return { failed, failedTasks, failedUnrun, inStream: kinds.failed };
+  };
+
+  it('are told from failed runs', () => {
+    const { Lost, Failed } = RunStatus;
+    expect(failuresOf([Lost, Lost, Lost, Lost])).toEqual({
+      failed: 1,
+      failedTasks: undefined,
+      failedUnrun: 1,
+      inStream: 0
+    });
+    // One that was tried again and ended its workers then.
+    expect(failuresOf([Failed, Lost, Lost])).toEqual({
+      failed: 2,
+      failedTasks: 1,
+      failedUnrun: 1,
+      inStream: 1
+    });
+  });
 });

@@ -60,6 +60,7 @@ class SpanSums {
   runningSeconds = 0;
   failed = 0;
   failedTasks = 0;
+  failedUnrun = 0;
   nanoseconds = 0;
   cpuNanoseconds = 0;
   /** Thread time whose CPU share is not known. */
@@ -91,6 +92,7 @@ class SpanSums {
     this.runningSeconds += other.runningSeconds;
     this.failed += other.failed;
     this.failedTasks += other.failedTasks;
+    this.failedUnrun += other.failedUnrun;
     this.nanoseconds += other.nanoseconds;
     this.cpuNanoseconds += other.cpuNanoseconds;
     this.unknownNanoseconds += other.unknownNanoseconds;
@@ -401,8 +403,9 @@ function ownSums(
       sums = new SpanSums();
       sums.exact = log.figures.exact(span);
       sums.inferred = log.figures.inferred(span);
-      sums.failed = log.figures.failedUnrun(span);
-      sums.failedTasks = sums.failed + log.figures.failedInRuns(span);
+      sums.failedUnrun = log.figures.failedUnrun(span);
+      sums.failed = sums.failedUnrun;
+      sums.failedTasks = log.figures.failedInRuns(span);
       sums.firstStart = log.figures.firstStart(span);
       sums.lastStop = log.figures.lastStop(span);
       sums.reused = log.spans.reusedOf(span);
@@ -644,7 +647,8 @@ function figures(
     tasks: total.tasks,
     running: total.running,
     failed: total.failed,
-    ...(total.failed > 0 && { failedTasks: total.failedTasks }),
+    ...(total.failedTasks > 0 && { failedTasks: total.failedTasks }),
+    ...(total.failedUnrun > 0 && { failedUnrun: total.failedUnrun }),
     threadSeconds: total.nanoseconds / 1e9,
     ...runningOf(total.runningSeconds),
     cpuSeconds: allUnknown ? null : total.cpuNanoseconds / 1e9,

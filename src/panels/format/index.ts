@@ -16,7 +16,12 @@ export {
   formatTimeRange
 } from './point-in-time';
 export { processesText } from './processes-text';
-export { executionsText, failedRunsText, taskRunsText } from './runs-text';
+export {
+  executionsText,
+  failedRunsText,
+  failedText,
+  taskRunsText
+} from './runs-text';
 export { formatPercent, formatShare, shareOf } from './share';
 export { cellOf, type TableCell, type TableData } from './table';
 export {

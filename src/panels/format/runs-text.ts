@@ -44,3 +44,43 @@ export function failedRunsText(
         formatCount(runs)
       );
 }
+
+/**
+ * What failed: "15 failed runs of 3 tasks", "2 failed tasks" where no run of them did, as of tasks that ended each worker that ran them, or both:
+ * "1 failed run · 1 task failed otherwise".
+ */
+export function failedText(
+  {
+    failed,
+    failedTasks,
+    failedUnrun
+  }: {
+    /** Runs, and the tasks of `failedUnrun`. */
+    readonly failed: number;
+    readonly failedTasks: number | undefined;
+    readonly failedUnrun: number;
+  },
+  trans: Trans
+): string {
+  const runs = failed - failedUnrun;
+  const figure = formatCount(failedUnrun);
+  if (runs <= 0) {
+    return trans._n(
+      '%2\u00a0failed task',
+      '%2\u00a0failed tasks',
+      failedUnrun,
+      figure
+    );
+  }
+  const text = failedRunsText(runs, failedTasks, trans);
+  // (one of these may be a task whose failed run was tried again)
+  return failedUnrun === 0
+    ? text
+    : trans._n(
+        '%3 · %2\u00a0task failed otherwise',
+        '%3 · %2\u00a0tasks failed otherwise',
+        failedUnrun,
+        figure,
+        text
+      );
+}

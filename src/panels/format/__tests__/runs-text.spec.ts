@@ -1,5 +1,5 @@
 import { english } from '../../../testing/translators';
-import { executionsText, failedRunsText, taskRunsText } from '..';
+import { executionsText, failedRunsText, failedText, taskRunsText } from '..';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 
@@ -32,5 +32,26 @@ it('says of how many tasks failed runs are, where that is told', () => {
     '4 failed runs of 1 task',
     '15 failed runs of 3 tasks',
     '15 failed runs'
+  ]);
+});
+
+it('tells tasks that failed without a failed run from runs that did', () => {
+  const text = (
+    failed: number,
+    failedTasks: number | undefined,
+    failedUnrun: number
+  ) => plain(failedText({ failed, failedTasks, failedUnrun }, english));
+  expect([
+    text(15, 3, 0),
+    text(1, undefined, 1),
+    text(2, 0, 2),
+    text(2, 1, 1),
+    text(6, 2, 2)
+  ]).toEqual([
+    '15 failed runs of 3 tasks',
+    '1 failed task',
+    '2 failed tasks',
+    '1 failed run · 1 task failed otherwise',
+    '4 failed runs of 2 tasks · 2 tasks failed otherwise'
   ]);
 });
