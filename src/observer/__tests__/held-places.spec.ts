@@ -9,7 +9,7 @@ import { complete } from '../folds/context';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import { pageSeconds, Pyramid } from '../tiles/pyramid';
-import { scanHeld } from '../tiles/held-places';
+import { heldByRow, scanHeld } from '../tiles/held-places';
 import { atLeast } from '../tiles/scan-rows';
 import { makeTile } from '../tiles/tile';
 import { ask, tile } from './ask';
@@ -195,6 +195,33 @@ describe('what tasks that have seceded held of threads', () => {
       });
     expect(kindsOf(0)).toContain(BoxKind.Seceded);
     expect(new Set(kindsOf(-1))).toEqual(new Set([BoxKind.Compute]));
+  });
+
+  it('is worked out once for all answers, until more is told', () => {
+    const [{ log }] = drawn as [(typeof drawn)[number]];
+    expect(heldByRow(log).size).toBeGreaterThan(0);
+    expect(heldByRow(log)).toBe(heldByRow(log));
+  });
+
+  it('is all of a run of whose thread nothing is told', () => {
+    const log = new LogStore('unknown');
+    const lane = (number: number) => ({ lane: number, worker: 3 });
+    const tables = {
+      header: [{ t: 0, json: '{"kind":"embedded","capabilities":{}}' }],
+      workers: [{ worker: 3, name: 'w3', threads: 1, joined: 0, left: NaN }],
+      lanes: [
+        { ...lane(0), thread: 0 },
+        { ...lane(1), thread: 1 }
+      ],
+      runs: [{ run: 1, node: 1, lane: 1, start: 1, duration: 8 }]
+    };
+    for (const [table, rows] of Object.entries(tables)) {
+      ingestBlock(log, rowsToBlock(log.seq + 1, table as 'runs', rows));
+    }
+    const { lanes, workers, strip } = ask(log, 'task-stream', { now: 10 });
+    expect(lanes[1]!.beside?.[0]).toBe('seceded');
+    expect(workers[0]!.busy).toBe(8);
+    expect(strip.compute.reduce((a, b) => a + b, 0)).toBeCloseTo(8, 9);
   });
 
   it('is seen where nothing else is short', () => {

@@ -386,7 +386,7 @@ function addParts(
   return { seconds, anyHeld };
 }
 
-/** When a run that has seceded held a thread; undefined: it has not, and held its own throughout. */
+/** When a run that has seceded held a thread; undefined: it has not, and held its own throughout, or it is not known when it has. */
 type Places = readonly Range[] | undefined;
 
 /** Adds what a run did from one time to another while it held a thread; returns the seconds. */

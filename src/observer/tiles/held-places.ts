@@ -24,49 +24,59 @@ type Held = {
   reach: number;
 };
 
-/** Those of all runs that have ended, by their beginning. */
+type HeldPlaces = {
+  /** Of all runs that have ended, by their beginning. */
+  readonly held: readonly Held[];
+  /** By row of `runs`, in the order of time; none of a run of which it is not known what it held. */
+  readonly byRow: ReadonlyMap<number, readonly Held[]>;
+};
+
+const nothing: HeldPlaces = { held: [], byRow: new Map() };
 const heldOf = new WeakMap<
   LogStore,
-  { readonly validFor: string; readonly held: readonly Held[] }
+  { readonly validFor: string; readonly places: HeldPlaces }
 >();
 
-/** By row of `runs`, of those that have ended beside the threads: when they held one. */
+/** By row of `runs`, of those that have ended beside the threads: when they held one. A run is left out if that is not known. */
 export function heldByRow(
   log: LogStore
 ): ReadonlyMap<number, readonly Pick<Held, 'from' | 'to'>[]> {
-  const byRow = new Map<number, Held[]>(log.besideRows.map(row => [row, []]));
-  for (const place of heldPlaces(log)) {
-    byRow.get(place.row)?.push(place);
-  }
-  return byRow;
+  return heldPlaces(log).byRow;
 }
 
-function heldPlaces(log: LogStore): readonly Held[] {
+/** Each answer asks for it: it is worked out again where there is more than before. */
+function heldPlaces(log: LogStore): HeldPlaces {
   const { besideRows, shape } = log;
   if (besideRows.length === 0) {
-    return [];
+    return nothing;
   }
   const validFor = `${besideRows.length} ${besideRows[0]} ${shape.laneThreads.changes}`;
   const known = heldOf.get(log);
   if (known?.validFor === validFor) {
-    return known.held;
+    return known.places;
   }
-  const held = besideRuns(
+  const byRow = new Map<number, readonly Held[]>();
+  for (const { row = -1, places } of besideRuns(
     log,
     { running: new Map(), rows: { ...NO_ROWS, runs: log.runs.endRow } },
     { from: -Infinity, to: Infinity }
-  )
-    .flatMap(({ row = -1, places }) =>
-      places.map(place => ({ ...place, row, reach: -Infinity }))
-    )
-    .sort((a, b) => a.from - b.from);
+  )) {
+    if (places.length > 0) {
+      byRow.set(
+        row,
+        places.map(place => ({ ...place, row, reach: -Infinity }))
+      );
+    }
+  }
+  const held = [...byRow.values()].flat().sort((a, b) => a.from - b.from);
   let reach = -Infinity;
   for (const place of held) {
     reach = Math.max(reach, place.to);
     place.reach = reach;
   }
-  heldOf.set(log, { validFor, held });
-  return held;
+  const places = { held, byRow };
+  heldOf.set(log, { validFor, places });
+  return places;
 }
 
 const NO_ROWS = { parts: 0, meters: 0, fine: 0, samples: 0 };
@@ -80,7 +90,7 @@ export function scanHeld(
   to: number,
   sink: RowSink
 ): void {
-  const places = heldPlaces(log);
+  const places = heldPlaces(log).held;
   const first = placeInOrder(places, 0, ({ reach }) => (reach < from ? 0 : 1));
   for (let at = first; at < places.length; at++) {
     const place = places[at]!;
