@@ -474,7 +474,7 @@ export type TaskStreamResult = {
     readonly started: number;
     /** Whose it is, by a name as short as tells clients apart; absent: all is one client's. */
     readonly client?: string;
-    /** Of one that has seceded: when it held which threads, the newest eight of these stretches; to null: it does. Left out: never. */
+    /** Of one that has seceded: when it held which threads, the newest eight of these stretches (`strip` and `busy` have those before); to null: it does. Left out: never. */
     readonly held?: readonly {
       readonly laneIndex: LaneIndex;
       readonly from: number;

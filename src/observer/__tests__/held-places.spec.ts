@@ -4,6 +4,7 @@ import { BoxKind, NONE_U32 } from '../../records/enumerations';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawSeceding, TICK, TICKS } from '../../testing/drawn-seceding';
 import type { Filter, TaskStreamResult } from '../../wire/panel-link';
+import { runningSeconds, stripBars } from '../../panels/task-stream/rows';
 import { compileFilter } from '../filter';
 import { complete } from '../folds/context';
 import { ingestBlock } from '../store/ingest';
@@ -282,5 +283,46 @@ describe('what tasks that have seceded held of threads', () => {
       });
     }
     expect(seen).toBeGreaterThan(10);
+  });
+
+  it('counts in the strip and as busy, however often a task that goes on has had a thread again', () => {
+    const log = new LogStore('often');
+    const at = (number: number, ident: number, since: number) => ({
+      lane: number,
+      worker: 3,
+      thread: number,
+      ident,
+      since
+    });
+    // Thread 70 has the place in each even second, and leaves it to 71 in each odd one.
+    const places = Array.from({ length: 12 }, (_, i) => [
+      at(0, 70, 2 * i),
+      at(1, 70, 2 * i + 1),
+      at(0, 71, 2 * i + 1)
+    ]).flat();
+    const tables = {
+      header: [{ t: 0, json: '{"kind":"embedded","capabilities":{}}' }],
+      names: [{ id: 1, text: 'waits' }],
+      workers: [{ worker: 3, name: 'w3', threads: 1, joined: 0, left: NaN }],
+      lanes: places,
+      running: [{ lane: 1, node: 1, function: 1, started: 0 }]
+    };
+    for (const [table, rows] of Object.entries(tables)) {
+      ingestBlock(log, rowsToBlock(log.seq + 1, table as 'runs', rows));
+    }
+    const stream = ask(log, 'task-stream', { now: 24 });
+    const [task] = stream.running;
+    expect(task!.held).toHaveLength(8);
+    const [worker] = stream.workers;
+    expect(worker!.busy + runningSeconds(stream).get(3)!).toBeCloseTo(12, 9);
+    const bars = stripBars(stream);
+    const second = bars.length / (stream.to - stream.from);
+    const seconds = bars.reduce((sum, { compute }) => sum + compute, 0);
+    expect(seconds / second).toBeCloseTo(12, 9);
+    expect(bars[Math.floor(0.5 * second)]!.compute).toBeCloseTo(1, 9);
+    expect(bars[Math.floor(1.5 * second)]!.compute).toBe(0);
+    const filter: Filter = { functions: ['another'] };
+    const other = ask(log, 'task-stream', { filter, now: 24 });
+    expect(other.workers[0]!.busy).toBe(0);
   });
 });

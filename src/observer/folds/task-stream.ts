@@ -8,7 +8,7 @@ import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { LONG_PAUSE, type LogStore } from '../store/log-store';
 import { isRoot } from '../store/span-tree';
 import type { LaneId, SpanId } from '../../records/ids';
-import { besideRuns } from './beside-runs';
+import { besideRuns, type HeldPlace } from './beside-runs';
 import { BOX_OF_PART } from '../../records/box-kinds';
 import {
   resolveRange,
@@ -31,7 +31,7 @@ const MOST_FUNCTIONS = 200;
 const MOST_BANDS = 1000;
 /** Of their names: an answer must fit into a message, whatever spans are called. */
 const MOST_BAND_CHARACTERS = 128 * 1024;
-/** Stretches for which a running task held threads: more of them it seldom has, and an answer must be bounded. */
+/** Stretches for which a running task held threads, to be drawn: more of them it seldom has, and an answer must be bounded. */
 const MOST_HELD = 8;
 /** {@link BoxKind} of a part → its series in the whole-run strip, and the count that it adds to. */
 const STRIP_OF_BOX: Readonly<
@@ -64,7 +64,7 @@ export function* foldTaskStream(
 ): Slices<{ readonly result: TaskStreamResult; readonly honoured: Honoured }> {
   const { log, moment, now, ended } = context;
   const { begin: from, end: to } = moment;
-  const running = runningOf(context);
+  const { running, heldBefore } = runningOf(context);
   const first = firstTimers(log, running);
   const bands = bandsOf(context);
   const workers = workersOf(context);
@@ -79,7 +79,7 @@ export function* foldTaskStream(
       ? whole
       : sumsOf(context, (yield* fineCells(context)).held);
   const functions = functionsOf(log, whole, chosen, running, first);
-  const scan = yield* scanStrip(context, from, to);
+  const scan = yield* scanStrip(context, from, to, heldBefore);
   const seceded = heldCount(context);
   const newestStart = running.reduce(
     (newest, { started }) => Math.max(newest, started),
@@ -177,10 +177,12 @@ type Scan = {
   readonly missing: number;
 };
 
+/** @param heldBefore - what running tasks held that their rows do not tell of. */
 function* scanStrip(
   context: FoldContext,
   from: number,
-  to: number
+  to: number,
+  heldBefore: readonly HeldPlace[]
 ): Slices<Scan> {
   const { log, moment } = context;
   const covers = {
@@ -212,6 +214,13 @@ function* scanStrip(
   let firstStart = Infinity;
   let lastStop = -Infinity;
   let seen = 0;
+  const addBusy = (lane: LaneId, seconds: number): void => {
+    const { worker } = log.shape.lanes[log.shape.laneIndex(lane)]!;
+    busy.set(worker, (busy.get(worker) ?? 0) + seconds);
+  };
+  for (const { lane, ...place } of heldBefore) {
+    addBusy(lane, addHeld(covers.compute, place.from, place.to, undefined));
+  }
   const heldOf = heldByRow(log);
   for (const [rows, first, end] of log.runZones.zones(
     -Infinity,
@@ -251,9 +260,7 @@ function* scanStrip(
           firstStart = Math.min(firstStart, start);
           lastStop = Math.max(lastStop, stop);
         }
-        const laneIndex = log.shape.laneIndex(columns.lane[j]!);
-        const worker = log.shape.lanes[laneIndex]!.worker;
-        busy.set(worker, (busy.get(worker) ?? 0) + seconds);
+        addBusy(columns.lane[j]!, seconds);
         // A run that was given back gets no mark, for it runs again; nor one whose result nobody wanted: its box shows that. They are counted.
         if (columns.status[j] === RunStatus.Cancelled) {
           cancelled += isInRange(start, stop) ? 1 : 0;
@@ -583,45 +590,50 @@ function runningPassing(context: FoldContext) {
         .map(([lane, running]) => ({ lane, ...running }));
 }
 
-function runningOf(context: FoldContext): TaskStreamResult['running'] {
+/** `heldBefore`: stretches for which these have held threads, and of which their rows have no room to tell. */
+function runningOf(context: FoldContext): {
+  readonly running: TaskStreamResult['running'];
+  readonly heldBefore: readonly HeldPlace[];
+} {
   const { log } = context;
   const ownerOf = ownersOf(log);
   const all = runningPassing(context);
-  const heldBy = all.some(({ lane }) => log.besideLanes[lane] === 1)
-    ? heldByRunning(context)
+  const placesOf = all.some(({ lane }) => log.besideLanes[lane] === 1)
+    ? placesOfRunning(context)
     : undefined;
-  return all.map(running => ({
-    laneIndex: log.shape.laneIndex(running.lane),
-    key: log.key(running.node),
-    function: log.name(running.function),
-    span: log.spans.numberOf(running.span),
-    started: running.started,
-    ...ownedBy(ownerOf(running.span)),
-    ...heldBy?.get(running.lane)
-  }));
+  const heldBefore: HeldPlace[] = [];
+  const running = all.map(running => {
+    const places = placesOf?.get(running.lane) ?? [];
+    heldBefore.push(...places.slice(0, -MOST_HELD));
+    return {
+      laneIndex: log.shape.laneIndex(running.lane),
+      key: log.key(running.node),
+      function: log.name(running.function),
+      span: log.spans.numberOf(running.span),
+      started: running.started,
+      ...ownedBy(ownerOf(running.span)),
+      ...(places.length > 0 && {
+        held: places.slice(-MOST_HELD).map(({ lane, from, to }) => ({
+          laneIndex: log.shape.laneIndex(lane),
+          from,
+          to: to === Infinity ? null : to
+        }))
+      })
+    };
+  });
+  return { running, heldBefore };
 }
 
-type HeldByRunning = Pick<TaskStreamResult['running'][number], 'held'>;
-
 /** What tasks that have seceded and go on held of threads, by their lanes. */
-function heldByRunning({
+function placesOfRunning({
   log,
   moment
-}: FoldContext): ReadonlyMap<LaneId, HeldByRunning> {
+}: FoldContext): ReadonlyMap<LaneId, readonly HeldPlace[]> {
   const now = { from: moment.end, to: Infinity };
   return new Map(
     besideRuns(log, moment, now)
-      .filter(({ running, places }) => running !== null && places.length > 0)
-      .map(({ lane, places }) => [
-        lane,
-        {
-          held: places.slice(-MOST_HELD).map(({ lane: thread, from, to }) => ({
-            laneIndex: log.shape.laneIndex(thread),
-            from,
-            to: to === Infinity ? null : to
-          }))
-        }
-      ])
+      .filter(({ running }) => running !== null)
+      .map(({ lane, places }) => [lane, places])
   );
 }
 
