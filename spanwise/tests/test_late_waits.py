@@ -191,7 +191,10 @@ def test_resources_that_others_hold_and_that_no_worker_has(tasks: Tasks) -> None
         r"waiting-\w+ waits for GPU=1\. GPU is held by 2 tasks \(holder.*\)\.$",
     )
     holders[0].cancel()
-    said(waiting.result, r"GPU is held by 1 task \(holder.*\) and 1 that was cancelled or released")
+    said(
+        waiting.result,
+        r"GPU is held by 1 task \(holder.*\) and 1 task that was cancelled or released",
+    )
     never = tasks.use("never", resources={"GPU": 2})
     said(
         never.result,

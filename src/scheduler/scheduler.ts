@@ -203,20 +203,22 @@ export class Scheduler {
     return restrictions.namedBy(tasks.restriction[task]!);
   }
 
-  /** By function, how many runs that were given up hold threads of a worker, as far as is known. */
-  givenUpAt({ lingering }: WorkerRecord): Map<number, number> {
-    const counts = new Map<number, number>();
-    for (const { row } of lingering.values()) {
-      const functionId = this._state.durations.functionOf(row);
-      counts.set(functionId, (counts.get(functionId) ?? 0) + 1);
-    }
-    return counts;
+  /** The runs that were given up and hold threads of a worker, as far as is known: their functions, and since when. Those that were sent first come first. */
+  givenUpAt({
+    lingering
+  }: WorkerRecord): { readonly functionId: number; readonly since: number }[] {
+    return [...lingering]
+      .sort(([run], [other]) => run - other)
+      .map(([, { row, since }]) => ({
+        functionId: this._state.durations.functionOf(row),
+        since
+      }));
   }
 
-  /** Whether a worker has free what a task holds of its resources. */
-  hasFree({ resources }: WorkerRecord, task: number): boolean {
+  /** Of which resources a worker has not as much free as a task is to hold. */
+  lackingAt({ resources }: WorkerRecord, task: number): readonly string[] {
     const need = this._state.needOf(task);
-    return need === null || resources.hasFree(need);
+    return need === null ? [] : resources.lacking(need);
   }
 
   /** The tasks that hold some of these resources of a worker. */

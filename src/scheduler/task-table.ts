@@ -274,6 +274,11 @@ export class TaskTable {
     );
   }
 
+  /** Whether a task's run goes on beside its worker's threads. */
+  hasSeceded(task: number): boolean {
+    return this.hasFlag(task, TaskFlag.Seceded);
+  }
+
   /** The task that was sent next to the worker of a processing one, or NONE. */
   nextProcessing(task: number): number {
     return this.runs.next[this.runRow[task]!]!;

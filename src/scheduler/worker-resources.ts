@@ -63,6 +63,11 @@ export class WorkerResources {
     });
   }
 
+  /** Of what needed resources too little is free, by name. */
+  lacking(need: Need): string[] {
+    return need.filter(one => !this.hasFree([one])).map(({ name }) => name);
+  }
+
   /** How much of the need is free: 1 or more, all of it. */
   share(need: Need): number {
     return Math.min(

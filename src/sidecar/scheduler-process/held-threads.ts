@@ -4,6 +4,7 @@
  * No thread can be stopped: a task that was cancelled or released while it ran goes on, and has its thread until it ends. Once all threads are
  * held so while other tasks wait, and have been for 10 s, a notice says so, once as long as that lasts.
  */
+import { formatExactCount } from '../../panels/format';
 import type { WorkerRecord } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
 
@@ -16,28 +17,48 @@ const MOST_NAMED = 3;
 /** By function, how many tasks hold threads of workers that were given up while they ran. */
 type FormerTasks = {
   readonly functions: ReadonlyMap<string, number>;
+  /** Their workers have had time to say that they had not begun them. */
+  readonly areKnown: boolean;
   /** The workers on which they are. */
   readonly workers: readonly number[];
 };
 
-/** The tasks that hold threads of these workers though nobody waits for them. */
+/**
+ * The tasks that hold threads of these workers though nobody waits for them.
+ *
+ * @param threadsOf - how many threads of a worker they may have: others have the rest.
+ */
 export function formerTasks(
-  { core, log }: ClusterState,
-  workers: readonly WorkerRecord[]
+  cluster: ClusterState,
+  workers: readonly WorkerRecord[],
+  threadsOf: (worker: WorkerRecord) => number = ({ threads }) => threads
 ): FormerTasks {
   const functions = new Map<string, number>();
   const theirs: number[] = [];
+  let areKnown = true;
   for (const worker of workers) {
-    const counts = core.givenUpAt(worker);
-    if (counts.size > 0) {
+    // (of more of them some were sent ahead, and never begun)
+    const runs = cluster.core.givenUpAt(worker).slice(0, threadsOf(worker));
+    if (runs.length > 0) {
       theirs.push(worker.id);
     }
-    for (const [functionId, count] of counts) {
-      const name = log.names.text(functionId);
-      functions.set(name, (functions.get(name) ?? 0) + count);
+    for (const { functionId, since } of runs) {
+      const name = cluster.log.names.text(functionId);
+      functions.set(name, (functions.get(name) ?? 0) + 1);
+      areKnown &&= hasAnswered(cluster, worker, since);
     }
   }
-  return { functions, workers: theirs };
+  return { functions, areKnown, workers: theirs };
+}
+
+/** Whether a worker has had time to say that it had not begun a run that was given up then. */
+function hasAnswered(
+  { start, workers }: ClusterState,
+  { id }: WorkerRecord,
+  since: number
+): boolean {
+  const heardAt = (workers.get(id)?.heardAt ?? 0) - start;
+  return heardAt - since > ANSWER_SECONDS;
 }
 
 /**
@@ -61,17 +82,19 @@ export function theThreads(
   const held = Math.min(threads, formerCount + otherCount);
   const which =
     held < threads
-      ? `${held} of the ${threads} threads`
+      ? `${formatExactCount(held)} of the ${formatExactCount(threads)} threads`
       : threads === 1
         ? 'The only thread'
-        : `All ${threads} threads`;
+        : `All ${formatExactCount(threads)} threads`;
+  const go = former.areKnown
+    ? `still ${formerCount === 1 ? 'runs' : 'run'}`
+    : 'may still run';
   const by = [
     formerCount > 0
-      ? `${formerCount} ${formerCount === 1 ? 'task that was' : 'tasks that were'} cancelled or released and still ` +
-        `${formerCount === 1 ? 'runs' : 'run'} (${functionNames(former.functions)})`
+      ? `${formerTasksText(formerCount)} cancelled or released and ${go} (${functionNames(former.functions)})`
       : '',
     otherCount > 0
-      ? `${otherCount} other ${otherCount === 1 ? 'task' : 'tasks'} (${functionNames(others)})`
+      ? `${formatExactCount(otherCount)} other ${otherCount === 1 ? 'task' : 'tasks'} (${functionNames(others)})`
       : ''
   ].filter(Boolean);
   const remedy =
@@ -85,6 +108,11 @@ export function theThreads(
     `${which} of ${where} ${held === 1 ? 'is' : 'are'} held by ${by.join(' and ')}.` +
     remedy
   );
+}
+
+/** "1 task that was". */
+export function formerTasksText(count: number): string {
+  return `${formatExactCount(count)} ${count === 1 ? 'task that was' : 'tasks that were'}`;
 }
 
 /** The functions of most tasks. */
@@ -127,45 +155,45 @@ export class HeldThreads {
 
   /** Whether tasks wait for a thread, and all threads run what nobody waits for. */
   private _areHeld(): boolean {
-    const staying = this._cluster.core.workers.all.filter(
-      ({ retiring }) => !retiring
-    );
+    const staying = this._staying();
     return (
       staying.length > 0 &&
-      waitingCount(this._cluster) > 0 &&
+      this._waitingCount(staying) > 0 &&
       staying.every(worker => this._isHeld(worker))
     );
   }
 
   /** Whether all threads of a worker are held, by runs of which it has had time to say that it had not begun them. */
-  private _isHeld({ id, freeThreads, lingering }: WorkerRecord): boolean {
-    const session = this._cluster.workers.get(id);
-    const heardAt = (session?.heardAt ?? 0) - this._cluster.start;
+  private _isHeld(worker: WorkerRecord): boolean {
     return (
-      freeThreads === 0 &&
-      session?.standing === 'well' &&
-      [...lingering.values()].every(
-        ({ since }) => heardAt - since > ANSWER_SECONDS
+      worker.freeThreads === 0 &&
+      this._cluster.workers.get(worker.id)?.standing === 'well' &&
+      [...worker.lingering.values()].every(({ since }) =>
+        hasAnswered(this._cluster, worker, since)
       )
     );
   }
 
   private _sentence(): string {
-    const { core } = this._cluster;
-    const staying = core.workers.all.filter(({ retiring }) => !retiring);
+    const staying = this._staying();
     const threads = staying.reduce((sum, worker) => sum + worker.threads, 0);
-    const count = waitingCount(this._cluster);
+    const count = this._waitingCount(staying);
     return (
-      `${count} ${count === 1 ? 'task waits' : 'tasks wait'} for a thread, and for ${PATIENCE_SECONDS} s none has come free. ` +
+      `${formatExactCount(count)} ${count === 1 ? 'task waits' : 'tasks wait'} for a thread, and for ${PATIENCE_SECONDS} s none has come free. ` +
       theThreads(threads, 'the cluster', formerTasks(this._cluster, staying))
     );
   }
-}
 
-/** Tasks that wait for a thread, those at workers included. */
-function waitingCount({ core }: ClusterState): number {
-  return core.workers.all.reduce(
-    (sum, { processingCount }) => sum + processingCount,
-    core.queuedCount
-  );
+  /** The workers that are not to leave. */
+  private _staying(): WorkerRecord[] {
+    return this._cluster.core.workers.all.filter(({ retiring }) => !retiring);
+  }
+
+  /** Tasks that wait for a thread, those at workers that stay included: at one that is to leave they go on as before. */
+  private _waitingCount(staying: readonly WorkerRecord[]): number {
+    return staying.reduce(
+      (sum, { processingCount }) => sum + processingCount,
+      this._cluster.core.queuedCount
+    );
+  }
 }

@@ -9,6 +9,7 @@
  * Nothing is kept for it: the tables are looked at when somebody asks.
  */
 import { Int32List } from '../../base/int-list';
+import { formatExactCount } from '../../panels/format';
 import type { DenseTaskId } from '../../records/ids';
 import {
   holdsInputs,
@@ -17,11 +18,19 @@ import {
   type WorkerRecord
 } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
-import { formerTasks, functionNames, listed, theThreads } from './held-threads';
+import {
+  formerTasks,
+  formerTasksText,
+  functionNames,
+  listed,
+  theThreads
+} from './held-threads';
 import type { WorkerSession } from './worker-session';
 
 /** So many tasks are looked at, which takes some ms. */
 const MOST_LOOKED_AT = 65_536;
+/** So many inputs are looked at for each of them: most may be done. */
+const INPUTS_OF_EACH = 64;
 /** A key is cut here. */
 const MOST_CHARACTERS = 200;
 /** A worker has told of what runs there for so long. */
@@ -54,6 +63,8 @@ class Look {
   private readonly _isTheirs: Uint8Array;
   /** When tasks have begun that have run for some time, by the scheduler's clock: of all clients. */
   private readonly _began = new Map<DenseTaskId, number>();
+  /** Those of them that hold a thread, by worker. */
+  private readonly _onThreads = new Map<number, DenseTaskId[]>();
 
   constructor(
     private readonly _cluster: ClusterState,
@@ -68,11 +79,16 @@ class Look {
     this._isAll = found.isAll;
     this._isTheirs = found.seen;
     for (const { id, running } of _cluster.workers.values()) {
+      const held: DenseTaskId[] = [];
       for (const { task, run, started } of running.values()) {
         if (tasks.isRunOf(id, task, run)) {
           this._began.set(task, started);
+          if (!tasks.hasSeceded(task)) {
+            held.push(task);
+          }
         }
       }
+      this._onThreads.set(id, held);
     }
   }
 
@@ -87,18 +103,20 @@ class Look {
     if (this._namedCount === 1 && others === 0) {
       return `${this._key(first!)} ${this._doing(first!)}.`;
     }
-    if (this._namedCount === 1 && others === 1) {
+    if (this._namedCount === 1 && others === 1 && this._isAll) {
       return `${this._key(first!)} waits for ${this._key(second!)}, which ${this._doing(second!)}.`;
     }
     const given = this._tasks.filter(task => this._isGiven(task)).length;
-    const count = `${this._isAll ? '' : 'more than '}${counted(others)}`;
+    const count = `${this._isAll ? '' : 'more than '}${formatExactCount(others)}`;
     const at =
       given === 1 ? 'is at a worker' : given > 1 ? 'are at workers' : '';
     const begin =
       this._namedCount === 1
-        ? `${this._key(first!)} waits for ${count} tasks, ${at === '' ? 'none of which is at a worker' : `${counted(given)} of which ${at}`}`
+        ? `${this._key(first!)} waits for ${count} ${others === 1 ? 'task' : 'tasks'}, ${at === '' ? 'none of which is at a worker' : `${formatExactCount(given)} of which ${at}`}`
         : `${others > 0 ? `They wait for ${count} other${others > 1 ? 's' : ''}; of all these ` : 'Of them '}` +
-          (at === '' ? 'none is at a worker' : `${counted(given)} ${at}`);
+          (at === ''
+            ? 'none is at a worker'
+            : `${formatExactCount(given)} ${at}`);
     let longest: DenseTaskId | null = null;
     for (const task of this._tasks) {
       const began = this._began.get(task) ?? Infinity;
@@ -169,11 +187,11 @@ class Look {
           return 'waits for a worker';
         }
         const able = this._able(task);
-        const need = core.resourcesOf(task);
+        const short = this._short(task, able);
         return able.length === 0
           ? 'waits for a worker that begins tasks'
-          : need !== null && !able.some(worker => core.hasFree(worker, task))
-            ? `waits for ${amountsText(need)}`
+          : short.length > 0
+            ? `waits for ${amountsText(core.resourcesOf(task)!, short)}`
             : 'waits for a thread';
       }
       case TaskState.Released:
@@ -236,7 +254,7 @@ class Look {
     const need = core.resourcesOf(task);
     const names = core.namedWorkers(task)?.map(textOf);
     const what = [
-      need === null ? '' : `has ${amountsText(need)}`,
+      need === null ? '' : `has ${amountsText(need, Object.keys(need))}`,
       names === undefined
         ? ''
         : `is named by workers=[${listed(names, MOST_NAMED)}]`
@@ -307,20 +325,50 @@ class Look {
         .filter(Boolean)
         .join(' ');
     }
-    const need = core.resourcesOf(task);
-    if (need !== null && !able.some(worker => core.hasFree(worker, task))) {
-      return this._whoHolds(need, able);
+    const { state } = core.tasks;
+    if (state[task] !== TaskState.Queued) {
+      // It holds its resources itself, and is begun there or where they are free too.
+      return this._whoRuns(
+        able.filter(
+          worker =>
+            worker === this._home(task) ||
+            core.lackingAt(worker, task).length === 0
+        )
+      );
     }
-    return this._whoRuns(able);
+    const short = this._short(task, able);
+    return short.length > 0
+      ? this._whoHolds(task, short, able)
+      : this._whoRuns(able);
+  }
+
+  /** The resources for which a task waits: of which each of these workers has too little free; or, if that is another one with each, all those. */
+  private _short(
+    task: DenseTaskId,
+    able: readonly WorkerRecord[]
+  ): readonly string[] {
+    const lacking = able.map(worker =>
+      this._cluster.core.lackingAt(worker, task)
+    );
+    if (lacking.some(names => names.length === 0)) {
+      return [];
+    }
+    const all = [...new Set(lacking.flat())];
+    const everywhere = all.filter(name =>
+      lacking.every(names => names.includes(name))
+    );
+    return everywhere.length > 0 ? everywhere : all;
   }
 
   /** Which tasks have the threads of workers, if others do than those that are waited for. */
   private _whoRuns(able: readonly WorkerRecord[]): string {
-    const former = formerTasks(this._cluster, able);
+    const former = formerTasks(this._cluster, able, worker =>
+      Math.max(0, worker.threads - this._runningAt(worker).length)
+    );
     const others = this._functionsOf(
-      [...this._began.keys()].filter(
-        task => this._isTheirs[task] !== 1 && able.includes(this._home(task)!)
-      )
+      able
+        .flatMap(worker => this._runningAt(worker))
+        .filter(task => this._isTheirs[task] !== 1)
     );
     const threads = able.reduce((sum, worker) => sum + worker.threads, 0);
     const where =
@@ -328,32 +376,36 @@ class Look {
         ? 'the cluster'
         : able.length === 1
           ? `worker-${able[0]!.id}`
-          : `the ${able.length} workers that may run the rest`;
+          : `the ${formatExactCount(able.length)} workers that may run it`;
     return theThreads(threads, where, former, others);
   }
 
   private _whoHolds(
-    need: Readonly<Record<string, number>>,
+    waiting: DenseTaskId,
+    short: readonly string[],
     able: readonly WorkerRecord[]
   ): string {
     const { core } = this._cluster;
-    const holders = able
-      .flatMap(worker => core.holdersAt(worker, Object.keys(need)))
-      .map(task => task as DenseTaskId);
-    const kept = able.reduce(
-      (sum, worker) => sum + core.keptCountAt(worker, Object.keys(need)),
-      0
-    );
+    const holders: DenseTaskId[] = [];
+    let kept = 0;
+    for (const worker of able) {
+      const names = core
+        .lackingAt(worker, waiting)
+        .filter(name => short.includes(name));
+      for (const task of core.holdersAt(worker, names)) {
+        holders.push(task as DenseTaskId);
+      }
+      kept += core.keptCountAt(worker, names);
+    }
     const who = [
       holders.length > 0
-        ? `${holders.length} ${holders.length === 1 ? 'task' : 'tasks'} (${functionNames(this._functionsOf(holders))})`
+        ? `${formatExactCount(holders.length)} ${holders.length === 1 ? 'task' : 'tasks'} (${functionNames(this._functionsOf(holders))})`
         : '',
       kept > 0
-        ? `${kept} that ${kept === 1 ? 'was' : 'were'} cancelled or released and may still run`
+        ? `${formerTasksText(kept)} cancelled or released and may still run`
         : ''
     ].filter(Boolean);
-    const names = Object.keys(need);
-    return `${listed(names, MOST_NAMED)} ${isOrAre(names.length)} held by ${who.join(' and ')}.`;
+    return `${listed(short, MOST_NAMED)} ${isOrAre(short.length)} held by ${who.join(' and ')}.`;
   }
 
   /** By function, how many of these tasks run it. */
@@ -369,14 +421,16 @@ class Look {
 
   /** How many threads of workers run nothing, as far as is known. */
   private _freeThreads(workers: readonly WorkerRecord[]): number {
-    let free = 0;
-    for (const worker of workers) {
-      const running = [...this._began.keys()].filter(
-        task => this._home(task) === worker
-      ).length;
-      free += Math.max(0, worker.freeThreads - running);
-    }
-    return free;
+    return workers.reduce(
+      (free, worker) =>
+        free + Math.max(0, worker.freeThreads - this._runningAt(worker).length),
+      0
+    );
+  }
+
+  /** The tasks that hold threads of a worker, as far as it has told. */
+  private _runningAt({ id }: WorkerRecord): readonly DenseTaskId[] {
+    return this._onThreads.get(id) ?? [];
   }
 }
 
@@ -396,26 +450,39 @@ function unfinished(
   const seen = new Uint8Array(tasks.capacity);
   const found: DenseTaskId[] = [];
   const open = new Int32List<DenseTaskId>();
+  const isNew = (task: DenseTaskId): boolean =>
+    seen[task] === 0 &&
+    (holdsInputs(state[task]!) ||
+      (state[task] === TaskState.Released && tasks.isComing(task)));
   const meet = (task: DenseTaskId): void => {
-    const isOpen =
-      holdsInputs(state[task]!) ||
-      (state[task] === TaskState.Released && tasks.isComing(task));
-    if (seen[task] === 0 && isOpen) {
-      seen[task] = 1;
-      found.push(task);
-      open.push(task);
-    }
+    seen[task] = 1;
+    found.push(task);
+    open.push(task);
   };
-  named.forEach(meet);
+  for (const task of named) {
+    if (isNew(task)) {
+      meet(task);
+    }
+  }
   const namedCount = found.length;
-  while (open.length > 0 && found.length < most) {
+  let isAll = true;
+  let left = most * INPUTS_OF_EACH;
+  while (open.length > 0 && isAll) {
     const task = open.at(open.length - 1);
     open.truncate(open.length - 1);
     for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
-      meet(edges.input[e]! as DenseTaskId);
+      const input = edges.input[e]! as DenseTaskId;
+      const isMet = !isNew(input);
+      if (left-- === 0 || (!isMet && found.length >= most)) {
+        isAll = false;
+        break;
+      }
+      if (!isMet) {
+        meet(input);
+      }
     }
   }
-  return { tasks: found, namedCount, isAll: open.length === 0, seen };
+  return { tasks: found, namedCount, isAll, seen };
 }
 
 /** A sentence on a worker that does not go on; empty: it does, as far as is known. */
@@ -436,14 +503,11 @@ function pausedOf({ id, isPaused, whyPaused }: WorkerSession): string {
     : '';
 }
 
-function counted(count: number): string {
-  return count.toLocaleString('en');
-}
-
-function amountsText(need: Readonly<Record<string, number>>): string {
-  return Object.entries(need)
-    .map(([name, amount]) => `${name}=${amount}`)
-    .join(', ');
+function amountsText(
+  need: Readonly<Record<string, number>>,
+  names: readonly string[]
+): string {
+  return names.map(name => `${name}=${need[name]}`).join(', ');
 }
 
 function textOf(named: number | string): string {

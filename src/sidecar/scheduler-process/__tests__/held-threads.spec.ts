@@ -65,6 +65,31 @@ describe('threads that tasks hold which nobody waits for', () => {
     ]);
   });
 
+  it('are nothing to be told of while others run on a worker that is to leave', () => {
+    cluster.s.cancel('a b');
+    cluster.join(1);
+    cluster.submit('c');
+    expect(cluster.s.workerOf('c')).toBe(1);
+    cluster.s.handle({ type: 'workerRetires', at: cluster.s.now, worker: 1 });
+    pass(100);
+    expect(told).toEqual([]);
+    cluster.submit('d');
+    pass(20);
+    expect(told).toEqual([
+      expect.stringMatching(/^1 task waits for a thread, .* All 2 threads of/)
+    ]);
+  });
+
+  it('are told of in numbers that can be read', () => {
+    cluster.s.cancel('a b');
+    const names = Array.from({ length: 1200 }, (_, i) => `c${i}`).join(' ');
+    cluster.submit(names, { want: names });
+    pass(20);
+    expect(told).toEqual([
+      expect.stringMatching(/^1,200 tasks wait for a thread, /)
+    ]);
+  });
+
   it('are nothing to be told of while nothing waits', () => {
     cluster.s.cancel('a b');
     pass(100);

@@ -63,6 +63,11 @@ export class WaitedCluster {
     this.s.said(); // the workers have them now
   }
 
+  /** All workers are heard now. */
+  hear(): void {
+    this.sessions.forEach(each => (each.heardAt = this.s.now));
+  }
+
   /** A worker tells that a task runs on its thread since so many seconds. */
   runs(name: string, seconds: number, thread = 0): void {
     const worker = this.s.workerOf(name);

@@ -1,3 +1,4 @@
+import type { Restriction } from '../../../scheduler';
 import { whyNotDone } from '../why-not-done';
 import { WaitedCluster } from './waited-cluster';
 
@@ -15,6 +16,18 @@ function why(names: string, most?: number): string {
 }
 
 const nobody = { workers: ['x'], allowOther: false };
+
+function at(worker: number): Restriction {
+  return { workers: [worker], allowOther: false };
+}
+
+function holding(resources: Record<string, number>): Restriction {
+  return { workers: null, allowOther: false, resources };
+}
+
+function everywhere(names: string): Record<string, Restriction> {
+  return Object.fromEntries(names.split(' ').map(name => [name, nobody]));
+}
 
 describe('how far tasks are', () => {
   it('is nothing of those that are done', () => {
@@ -72,6 +85,24 @@ describe('how far tasks are', () => {
     cluster.submit('a -> b -> c -> d -> e', { want: 'e' });
     expect(why('e')).toMatch(/^e waits for 4 tasks, none of which/);
     expect(why('e', 3)).toMatch(/^e waits for more than 2 tasks, none of/);
+  });
+
+  it('is told of so many inputs of one task at most', () => {
+    const names = Array.from({ length: 100 }, (_, i) => `a${i}`).join(' ');
+    cluster.submit(`${names} -> z`, { want: 'z' });
+    expect(why('z', 10)).toMatch(/^z waits for more than 9 tasks, none of/);
+    expect(why('z', 101)).toMatch(/^z waits for 100 tasks, none of/);
+    expect(why('z', 102)).toMatch(/^z waits for 100 tasks, none of/);
+    expect(why('z', 2)).toMatch(/^z waits for more than 1 task, none of/);
+  });
+
+  it('is told of after a look at so many inputs that are done', () => {
+    const names = Array.from({ length: 99 }, (_, i) => `a${i}`);
+    cluster.join(0, 100);
+    cluster.submit(`${names.join(' ')} b -> z`, { want: 'z' });
+    cluster.s.finish(0, names.join(' '));
+    expect(why('z', 2)).toMatch(/^z waits for b/);
+    expect(why('z', 1)).toBe('z waits for its inputs.');
   });
 
   it('is told in numbers that can be read', () => {
@@ -134,6 +165,7 @@ describe('what keeps tasks back', () => {
     cluster.s.cancel('a');
     cluster.submit('c');
     cluster.s.pass(5);
+    cluster.hear();
     cluster.runs('b', 5);
     const former = '1 task that was cancelled or released and still runs (a)';
     expect(why('c')).toContain(
@@ -146,8 +178,104 @@ describe('what keeps tasks back', () => {
     );
     cluster.s.cancel('b');
     cluster.s.pass(5);
+    cluster.hear();
     expect(why('c')).toContain(
       'All 2 threads of the cluster are held by 2 tasks that were cancelled or released and still run (a, b).'
+    );
+  });
+
+  it('are tasks of which their worker has not said yet whether it had begun them', () => {
+    cluster.join(0);
+    cluster.submit('a b c', { want: 'a b c' });
+    cluster.s.cancel('a b c');
+    cluster.submit('d');
+    // (one thread runs one task, however many were sent ahead)
+    expect(cluster.s.scheduler.workers.get(0)!.lingering.size).toBe(2);
+    cluster.s.pass(5);
+    const begin = 'The only thread of the cluster is held by 1 task that was';
+    expect(why('d')).toContain(
+      `${begin} cancelled or released and may still run (a).`
+    );
+    cluster.hear();
+    expect(why('d')).toContain(
+      `${begin} cancelled or released and still runs (a).`
+    );
+    // Nor does it run one if it has said that another does.
+    cluster.join(1);
+    cluster.submit('e', { restrict: { e: at(1) } });
+    cluster.runs('e', 1);
+    cluster.submit('f g', {
+      want: 'f g',
+      restrict: { f: at(1), g: at(1) }
+    });
+    cluster.s.cancel('f');
+    cluster.s.pass(5);
+    expect(why('g')).toContain(
+      'The only thread of worker-1 is held by 1 other task (e).'
+    );
+  });
+
+  it('are not tasks that have seceded, until they have a thread again', () => {
+    cluster.join(0);
+    cluster.submit('o');
+    cluster.runs('o', 5);
+    cluster.s.secede(0, 'o');
+    cluster.submit('d');
+    cluster.runs('d', 4, 1);
+    cluster.submit('i', { within: 'o' });
+    cluster.s.pass(5);
+    expect(why('i')).toBe(
+      'i waits at worker-0 for a thread. The only thread of the cluster is held by 1 other task (d).'
+    );
+    expect(why('o i')).toContain('o has run longest');
+    cluster.s.finish(0, 'd');
+    cluster.s.secede(0, 'o', true);
+    expect(why('i')).toContain('is held by 1 other task (o).');
+  });
+
+  it('are those that run before it where it has its resources already', () => {
+    cluster.join(0, 1, [], { GPU: 1 });
+    cluster.submit('a');
+    cluster.runs('a', 5);
+    cluster.submit('b', { restrict: { b: holding({ GPU: 1 }) } });
+    cluster.s.pass(5);
+    expect(cluster.s.state('b')).toBe('Processing');
+    expect(why('b')).toBe(
+      'b waits at worker-0 for a thread. The only thread of the cluster is held by 1 other task (a).'
+    );
+  });
+
+  it('are those that hold what is short, of all that it needs', () => {
+    cluster.join(0, 4, [], { GPU: 1, disk: 9 });
+    cluster.submit('a b c', {
+      want: 'a b c',
+      restrict: {
+        a: holding({ disk: 1 }),
+        b: holding({ GPU: 1 }),
+        c: holding({ GPU: 1, disk: 1 })
+      }
+    });
+    expect(why('c')).toBe('c waits for GPU=1. GPU is held by 1 task (b).');
+    // Another one with each worker: of each what is short there.
+    cluster.join(1, 4, [], { GPU: 9, disk: 1 });
+    expect(cluster.s.state('c')).toBe('Processing');
+    cluster.submit('d', {
+      restrict: { d: holding({ GPU: 1, disk: 1 }) }
+    });
+    expect(why('d')).toBe(
+      'd waits for GPU=1, disk=1. GPU, disk are held by 2 tasks (b, c).'
+    );
+  });
+
+  it('are those at all workers that may run it', () => {
+    [0, 1, 2].forEach(id => cluster.join(id, 1, ['x']));
+    cluster.join(3);
+    cluster.submit('a b c', { want: 'a b c', restrict: everywhere('a b c') });
+    cluster.submit('d', { restrict: everywhere('d') });
+    cluster.s.pass(5);
+    'a b c'.split(' ').forEach(name => cluster.runs(name, 5));
+    expect(why('d')).toContain(
+      'All 3 threads of the 3 workers that may run it are held by 3 other tasks (a, b, c).'
     );
   });
 
@@ -171,7 +299,7 @@ describe('what keeps tasks back', () => {
     expect(why('b')).toBe('b waits for GPU=1. GPU is held by 1 task (a).');
     cluster.s.cancel('a');
     expect(why('b')).toBe(
-      'b waits for GPU=1. GPU is held by 1 that was cancelled or released and may still run.'
+      'b waits for GPU=1. GPU is held by 1 task that was cancelled or released and may still run.'
     );
   });
 
