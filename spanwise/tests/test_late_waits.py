@@ -176,6 +176,19 @@ def test_other_tasks_that_hold_the_threads_are_named(tasks: Tasks) -> None:
     del others
 
 
+def test_tasks_that_wait_for_their_own_tasks_hold_no_thread(tasks: Tasks) -> None:
+    def waits(folder: str) -> int:
+        inner = get_client().submit(stays, folder, "inner", key="inner-1", workers=["worker-0"])
+        return inner.result()
+
+    outer = tasks.client.submit(waits, str(tasks.folder), key="outer-1", workers=["worker-0"])
+    tasks.begun("inner")
+    waiting = tasks.use("waiting", workers=["worker-0"])
+    said(waiting.result, r"The only thread of worker-0 is held by 1 other task \(inner\)\.$")
+    tasks.let_go()
+    assert outer.result(LIMIT_SECONDS) == 1
+
+
 def test_nothing_is_said_of_threads_that_the_tasks_hold_themselves(tasks: Tasks) -> None:
     own = [tasks.stay(f"own-{i}") for i in "abc"]
     sentence = said(lambda seconds: wait(own, seconds), r"has run longest")
