@@ -663,9 +663,14 @@ class TestEnds:
         assert all(run.taskId != 1 for run in worker.runs)
         worker.call(lambda dask_worker: delattr(dask_worker, "hog"))
         assert worker.value(1) == 2
-        states = [m.fields["paused"] for m in worker.messages if m.type == "state"]
-        # Twice if it was seen paused long enough: that nothing runs there comes by a second look.
-        assert [paused for paused, _ in groupby(states)] == [True, False]
+
+        def told():
+            # (twice if it was seen paused long enough: a second look tells that nothing runs)
+            states = [m.fields["paused"] for m in worker.messages if m.type == "state"]
+            return [paused for paused, _ in groupby(states)]
+
+        # (the task may be done before it is told)
+        worker.wait(lambda: told() == [True, False])
 
     def test_ends_when_memory_is_over(self, own):
         worker = own.start_worker(memory_limit=150 * 2**20)
