@@ -111,7 +111,7 @@ export function findDoorbells(
     .sort((a, b) => b.stats.mtimeMs - a.stats.mtimeMs);
   if (running.length === 0) {
     throw new NoObserverError(
-      `No JupyterLab with Spanwise runs on this machine as this user (looked in ${folder}). ` +
+      `No JupyterLab with Spanwise was found (looked in ${folder}; JUPYTER_RUNTIME_DIR names another folder). ` +
         `Install Spanwise's wheel beside JupyterLab and start that (jupyter lab), or name its connection file by ${CONNECTION_VARIABLE} or the option "connection".`
     );
   }
