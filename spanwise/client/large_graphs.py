@@ -88,6 +88,6 @@ def _what_is(message: SubmitMessage, column: str, row: Mapping[str, int], names:
         place = place[tasks[column].index(row["id"])]
     function = names.text(place)
     if column == "template":
-        return f"the function of {function}, with what it refers to and keywords"
+        return f"the function {function}, with values that it refers to and its keyword arguments"
     count = row["rows"]
     return f"arguments of {'one task' if count == 1 else f'{count} tasks'} {function}"

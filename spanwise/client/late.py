@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 0.5
 #: An answer counts for so long: who waits for the same tasks over and over asks no more often.
 _ANSWER_LASTS_SECONDS = 1.0
+#: From then on it is said how old it is, for it tells of tenths of seconds.
+_OLD_SECONDS = 0.05
 #: Who waits for a shorter time looks over and over whether something is done, and asks nothing.
 LEAST_SECONDS = 0.25
 #: Of more tasks these are asked for.
@@ -137,8 +139,10 @@ class Late:
     def _answer_to(self, ids: array[int]) -> str | None:
         """What the scheduler has said of these tasks just now."""
         at, asked, why = self._answered
-        is_new = time.monotonic() - at < _ANSWER_LASTS_SECONDS
-        return why if ids and is_new and asked == ids.tobytes() else None
+        old = time.monotonic() - at
+        if not ids or old >= _ANSWER_LASTS_SECONDS or asked != ids.tobytes():
+            return None
+        return f"{why} (So it was {old:.1f} s ago.)" if why and old >= _OLD_SECONDS else why
 
     def _taken(self, ids: array[int], answer: Any) -> str | None:
         if isinstance(answer, BaseException):  # the scheduler has gone, or took no question

@@ -75,11 +75,11 @@ def test_what_most_of_it_is(client: Client) -> None:
             lambda: client.map(length, [bytes([i]) * 9_000 for i in range(250)]),
         ),
         (
-            "the function of closes_over, with what it refers to and keywords",
+            "the function closes_over, with values that it refers to and its keyword arguments",
             lambda: client.submit(closes_over),
         ),
         (
-            "the function of length, with what it refers to and keywords",
+            "the function length, with values that it refers to and its keyword arguments",
             lambda: client.submit(length, b"", value=large),
         ),
         (

@@ -68,13 +68,17 @@ def test_who_asks_for_the_same_over_and_over_gets_the_last_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     session = Asked("x runs.", "y runs.", "x is done.")
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     for _ in range(5):
         assert session.late.why([Entry("x", 1)], LEAST_SECONDS) == ". x runs."
         assert asyncio.run(session.late.why_in_loop([Entry("x", 1)], 1.0)) == ". x runs."
     assert session.questions == 1
+    monkeypatch.setattr(time, "monotonic", lambda: now + 0.3)
+    old = ". x runs. (So it was 0.3 s ago.)"
+    assert session.late.why([Entry("x", 1)], LEAST_SECONDS) == old
     # Of other tasks nothing is known yet; and an answer does not last.
     assert session.late.why([Entry("y", 2)], LEAST_SECONDS) == ". y runs."
-    now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + 2.0)
     assert session.late.why([Entry("x", 1)], LEAST_SECONDS) == ". x is done."
 

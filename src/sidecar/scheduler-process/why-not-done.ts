@@ -179,7 +179,7 @@ class Look {
         return this._isKeptBack(task) &&
           this._freeThreads([this._home(task)!]) === 0
           ? `waits at ${at} for a thread`
-          : `was given to ${at}${since === null ? '' : ` ${inSeconds(since)} ago`}`;
+          : `was given to ${at}${since === null ? '' : ` ${inSeconds(since)} ago`} and may run there by now`;
       }
       case TaskState.Queued:
       case TaskState.NoWorker: {
@@ -214,13 +214,14 @@ class Look {
     return last?.to === 'Processing' ? at - last.at : null;
   }
 
-  /** It is at a worker that would have told if it ran. */
+  /** It is at a worker that would have told if it ran, or whose threads others have. */
   private _isKeptBack(task: DenseTaskId): boolean {
     return (
       this._isGiven(task) &&
       !this._began.has(task) &&
       this._cluster.core.tasks.lackingOf(task) === 0 &&
-      (this._givenSeconds(task) ?? Infinity) > TOLD_SECONDS
+      (this._freeThreads([this._home(task)!]) === 0 ||
+        (this._givenSeconds(task) ?? Infinity) > TOLD_SECONDS)
     );
   }
 

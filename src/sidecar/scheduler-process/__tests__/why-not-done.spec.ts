@@ -40,7 +40,9 @@ describe('how far tasks are', () => {
   it('is where one runs and for how long, once its worker has told of it', () => {
     cluster.join(3);
     cluster.submit('a');
-    expect(why('a')).toMatch(/^a was given to worker-3 0\.\d s ago\.$/);
+    expect(why('a')).toMatch(
+      /^a was given to worker-3 0\.\d s ago and may run there by now\.$/
+    );
     cluster.s.pass(58);
     cluster.runs('a', 58);
     expect(why('a')).toBe('a has run for 58 s on worker-3.');
@@ -48,6 +50,16 @@ describe('how far tasks are', () => {
     cluster.s.cancel('a');
     cluster.submit('a2');
     expect(why('a2')).not.toContain('has run');
+  });
+
+  it('is at once that one waits for a thread which another has', () => {
+    cluster.join(0);
+    cluster.submit('a');
+    cluster.runs('a', 0.5);
+    cluster.submit('b');
+    expect(why('b')).toBe(
+      'b waits at worker-0 for a thread. The only thread of the cluster is held by 1 other task (a).'
+    );
   });
 
   it('is what the only input does', () => {
