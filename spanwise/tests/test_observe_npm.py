@@ -90,4 +90,4 @@ def test_a_program_is_told_when_the_server_has_no_observer(
     server.close()
     ran = run_beside(server, program)
     assert ran.returncode == 0
-    assert "nothing is observed: No JupyterLab with Spanwise runs" in ran.stderr
+    assert "nothing is observed: No JupyterLab with Spanwise was found" in ran.stderr
