@@ -1,3 +1,4 @@
+import { placeInOrder } from '../../base/place-in-order';
 import type { LaneId } from '../../records/ids';
 import { CHUNK_MASK } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
@@ -140,10 +141,12 @@ const secondsOf = ({ from, to, threads }: Stretch): number =>
 
 /** Idle thread seconds up to a time. */
 class IdleCurve {
-  private readonly _times: Float64Array;
-  /** Up to each of these times; and how many threads are idle from there on. */
-  private readonly _seconds: Float64Array;
-  private readonly _threads: Float64Array;
+  /** In the order of time: the seconds up to each, and how many threads are idle from there on. */
+  private readonly _corners: {
+    readonly t: number;
+    readonly seconds: number;
+    readonly threads: number;
+  }[] = [];
   readonly mostThreads: number;
   /** When it begins to rise, and ends. */
   readonly from: number;
@@ -156,39 +159,23 @@ class IdleCurve {
         [to, -threads] as const
       ])
       .sort(([a], [b]) => a - b);
-    this._times = Float64Array.from(edges, ([t]) => t);
-    this._seconds = new Float64Array(edges.length);
-    this._threads = new Float64Array(edges.length);
-    let threads = 0;
-    let most = 0;
-    edges.forEach(([t, change], i) => {
-      if (i > 0) {
-        this._seconds[i] =
-          this._seconds[i - 1]! + threads * (t - this._times[i - 1]!);
-      }
+    this.from = edges[0]![0];
+    this.to = edges.at(-1)![0];
+    let [seconds, threads, most, before] = [0, 0, 0, this.from];
+    for (const [t, change] of edges) {
+      seconds += threads * (t - before);
       threads += change;
       most = Math.max(most, threads);
-      this._threads[i] = threads;
-    });
+      before = t;
+      this._corners.push({ t, seconds, threads });
+    }
     this.mostThreads = most;
-    this.from = this._times[0]!;
-    this.to = this._times.at(-1)!;
   }
 
   at(t: number): number {
-    let low = 0;
-    let high = this._times.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this._times[middle]! <= t) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    const i = low - 1;
-    return i < 0
-      ? 0
-      : this._seconds[i]! + this._threads[i]! * (t - this._times[i]!);
+    const last = this._corners[placeInOrder(this._corners, t, timeOf) - 1];
+    return last === undefined ? 0 : last.seconds + last.threads * (t - last.t);
   }
 }
+
+const timeOf = ({ t }: { readonly t: number }): number => t;
