@@ -14,6 +14,11 @@ export type SchedulerOptions = {
   readonly aheadPerThread: number;
   /** Tasks per thread whose inputs come from other workers, that a worker may always have: transfers begin before a thread is free. */
   readonly fetchingPerThread: number;
+  /**
+   * Bytes of results per thread, of tasks running and ahead, from which on a worker gets no further root by `aheadSeconds`: roots make data
+   * which others only then use up.
+   */
+  readonly aheadBytes: number;
   /** The most tasks, running and ahead, that a worker has, though it may always have `aheadPerThread` per thread. */
   readonly aheadMost: number;
   /**
@@ -42,6 +47,9 @@ export const DEFAULT_OPTIONS: SchedulerOptions = {
   aheadPerThread: 2,
   // With 2, the transfers of a task that begins late slow those of one that begins soon: a rechunk on 4 workers of 2 threads took 2.5 % longer.
   fetchingPerThread: 1.5,
+  // Loads of 5 MB that take 2 ms each were made by five at a time, and by nine and more where the scheduler had to wait for a core, before
+  // anything used the first; `distributed` holds three. 10 MB are fewer than the caches of many machines.
+  aheadBytes: 10e6,
   aheadMost: 1024,
   saturation: null,
   // Between processes of one machine by sockets; descriptor passing is faster, but only for large results.

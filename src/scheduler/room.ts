@@ -35,7 +35,12 @@ export function hasRoom(s: SchedulerState, worker: WorkerRecord): boolean {
 }
 
 /**
- * Whether a worker may be given one more root.
+ * Whether a worker may be given one more root. What is ahead by time makes 10 MB of results at most:
+ *
+ * ```
+ *   load 2 ms, 5 MB     ahead by time  five loads: 25 MB are made before a scheduler without a core sends what uses the first
+ *                       by bytes, too  two loads
+ * ```
  *
  * @param isRoomy - whether it may be given another task, if that is known.
  */
@@ -44,11 +49,15 @@ export function hasRoomForRoot(
   worker: WorkerRecord,
   isRoomy?: boolean
 ): boolean {
-  const { saturation } = s.options;
-  if (saturation === null) {
-    return isRoomy ?? hasRoom(s, worker);
-  }
+  const { saturation, aheadBytes, aheadPerThread } = s.options;
   const { freeThreads } = worker;
+  if (saturation === null) {
+    return (
+      (isRoomy ?? hasRoom(s, worker)) &&
+      (worker.resultBytes.sum < aheadBytes * freeThreads ||
+        worker.runnableCount < aheadPerThread * freeThreads)
+    );
+  }
   return (
     !worker.paused &&
     !worker.isClearing &&
@@ -110,9 +119,9 @@ function hasRoomBeside(
     !worker.paused &&
     !worker.isClearing &&
     (count < perThread * worker.freeThreads ||
-      (worker.processingTime.unknownCount === 0 &&
+      (worker.processingSeconds.unknownCount === 0 &&
         worker.processingCount < options.aheadMost &&
-        worker.usualTime.seconds < ahead &&
+        worker.usualSeconds.sum < ahead &&
         worker.occupancy < MOST_BY_AVERAGE * ahead))
   );
 }

@@ -1,7 +1,7 @@
 import { ReportStatus } from '../records/enumerations';
 import { SeededRandom } from '../base/seeded-random';
 import { MeasuredBandwidth } from './bandwidth';
-import type { BookedTime } from './booked-time';
+import type { BookedSum } from './booked-sum';
 import { ClientQueue } from './client-queue';
 import { ClientTurns } from './client-turns';
 import { FunctionDurations } from './durations';
@@ -13,6 +13,7 @@ import { FIRST_PLACE } from './rank';
 import { Recommendations } from './recommendations';
 import { ResourceQueues } from './resource-queues';
 import { Restrictions } from './restrictions';
+import { ResultSizes } from './result-sizes';
 import { FailureReason, TaskState } from './task-state';
 import { TaskFlag, TaskTable } from './task-table';
 import { Int32Queue } from '../base/int-queue';
@@ -30,6 +31,7 @@ export class SchedulerState {
   readonly turns = new ClientTurns(this.tasks);
   readonly workers = new WorkerTable();
   readonly durations: FunctionDurations;
+  readonly resultSizes = new ResultSizes();
   readonly measuredBandwidth: MeasuredBandwidth;
   readonly random: SeededRandom;
   readonly log: TransitionLog;
@@ -424,7 +426,18 @@ export class SchedulerState {
     }
     if (usualChange !== 0) {
       for (const worker of this.workers.all) {
-        worker.usualTime.change(row, usualChange);
+        worker.usualSeconds.change(row, usualChange);
+      }
+    }
+  }
+
+  /** Learns how large the result of a task of a function is. */
+  learnSize(task: number, nbytes: number): void {
+    const row = this.tasks.functionRow[task]!;
+    const change = this.resultSizes.add(row, nbytes);
+    if (change !== 0) {
+      for (const worker of this.workers.all) {
+        worker.resultBytes.change(row, change);
       }
     }
   }
@@ -443,22 +456,22 @@ export class SchedulerState {
 
   private _rebook(row: number, change: number, becomesKnown: boolean): void {
     for (const worker of this.workers.all) {
-      worker.processingTime.change(row, change, becomesKnown);
-      worker.queuedTime.change(row, change, becomesKnown);
-      worker.rootTime.change(row, change, becomesKnown);
+      worker.processingSeconds.change(row, change, becomesKnown);
+      worker.queuedSeconds.change(row, change, becomesKnown);
+      worker.rootSeconds.change(row, change, becomesKnown);
     }
   }
 
-  private _timeOfQueued(task: number, home: WorkerRecord): BookedTime {
-    return this.tasks.isRoot(task) ? home.rootTime : home.queuedTime;
+  private _timeOfQueued(task: number, home: WorkerRecord): BookedSum {
+    return this.tasks.isRoot(task) ? home.rootSeconds : home.queuedSeconds;
   }
 
-  private _book(task: number, time: BookedTime): void {
+  private _book(task: number, time: BookedSum): void {
     const row = this.tasks.functionRow[task]!;
     time.add(row, this.durations.booked(row), this.durations.isKnown(row));
   }
 
-  private _unbook(task: number, time: BookedTime): void {
+  private _unbook(task: number, time: BookedSum): void {
     const row = this.tasks.functionRow[task]!;
     time.remove(row, this.durations.booked(row), this.durations.isKnown(row));
   }
@@ -467,15 +480,17 @@ export class SchedulerState {
   private _takeThread(task: number, worker: WorkerRecord): void {
     const row = this.tasks.functionRow[task]!;
     worker.processingCount++;
-    this._book(task, worker.processingTime);
-    worker.usualTime.add(row, this.durations.usual(row));
+    this._book(task, worker.processingSeconds);
+    worker.usualSeconds.add(row, this.durations.usual(row));
+    worker.resultBytes.add(row, this.resultSizes.booked(row));
   }
 
   private _leaveThread(task: number, worker: WorkerRecord): void {
     const row = this.tasks.functionRow[task]!;
     worker.processingCount--;
-    this._unbook(task, worker.processingTime);
-    worker.usualTime.remove(row, this.durations.usual(row));
+    this._unbook(task, worker.processingSeconds);
+    worker.usualSeconds.remove(row, this.durations.usual(row));
+    worker.resultBytes.remove(row, this.resultSizes.booked(row));
   }
 
   /** Takes a task off its worker's list and books. */

@@ -121,10 +121,14 @@ export class Scheduler {
   }
 
   /** Estimated seconds of the tasks that a worker has or that are queued for it, those of unknown functions reckoned at their most. */
-  secondsAt({ processingTime, queuedTime, rootTime }: WorkerRecord): number {
+  secondsAt({
+    processingSeconds,
+    queuedSeconds,
+    rootSeconds
+  }: WorkerRecord): number {
     const { durations } = this._state;
     const secondsOf = (row: number): number => durations.cautious(row);
-    return [processingTime, queuedTime, rootTime].reduce(
+    return [processingSeconds, queuedSeconds, rootSeconds].reduce(
       (sum, time) => sum + time.sumOf(secondsOf),
       0
     );

@@ -279,6 +279,7 @@ function checkWorker(
   let fetching = 0;
   let occupancy = 0;
   let usual = 0;
+  let resultBytes = 0;
   let previous = NONE;
   const held = new Map<string, number>();
   for (
@@ -340,6 +341,7 @@ function checkWorker(
       count++;
       occupancy += s.durations.booked(t.functionRow[task]!);
       usual += s.durations.usual(t.functionRow[task]!);
+      resultBytes += s.resultSizes.booked(t.functionRow[task]!);
     }
   }
   invariant(worker.lastProcessing === previous, 'the list ends elsewhere');
@@ -349,8 +351,12 @@ function checkWorker(
   invariant(worker.secededCount === seceded, 'seceded runs are miscounted');
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
   invariant(
-    isNear(worker.usualTime.seconds, usual),
+    isNear(worker.usualSeconds.sum, usual),
     'what its tasks usually take is wrong'
+  );
+  invariant(
+    isNear(worker.resultBytes.sum, resultBytes),
+    "its tasks' results are misjudged"
   );
   invariant(
     worker.lingering.size > 0 || worker.lingeringSeconds === 0,
@@ -397,7 +403,7 @@ function checkWorker(
     }
   }
   invariant(
-    isNear(worker.queuedTime.seconds, queuedSeconds),
+    isNear(worker.queuedSeconds.sum, queuedSeconds),
     'the seconds of the queue are wrong'
   );
   invariant(
@@ -405,7 +411,7 @@ function checkWorker(
     'queued tasks that lack inputs are miscounted'
   );
   invariant(
-    isNear(worker.rootTime.seconds, rootSeconds),
+    isNear(worker.rootSeconds.sum, rootSeconds),
     'the seconds of the roots are wrong'
   );
   invariant(isNear(worker.storedBytes, stored), 'stored bytes are wrong');

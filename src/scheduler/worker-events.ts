@@ -207,6 +207,7 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
     switch (status[i] as RunStatus) {
       case RunStatus.Ok:
         tasks.setBytes(task, nbytes[i]!);
+        s.learnSize(task, nbytes[i]!);
         if (!tasks.hasFlag(task, TaskFlag.Seceded)) {
           s.learn(task, duration[i]!);
         }

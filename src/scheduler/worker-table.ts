@@ -1,6 +1,6 @@
 import { Int32List } from '../base/int-list';
 import { Int32Queue } from '../base/int-queue';
-import { BookedTime } from './booked-time';
+import { BookedSum } from './booked-sum';
 import { ClientQueue } from './client-queue';
 import type { ClientTurns } from './client-turns';
 import { NONE } from './edge-table';
@@ -36,9 +36,11 @@ export class WorkerRecord {
   firstProcessing = NONE;
   lastProcessing = NONE;
   /** Of those tasks. */
-  readonly processingTime = new BookedTime();
+  readonly processingSeconds = new BookedSum();
   /** The same by what their functions usually take; 0 for those that are not known. */
-  readonly usualTime = new BookedTime();
+  readonly usualSeconds = new BookedSum();
+  /** The bytes of their results, as far as results of their functions are known. */
+  readonly resultBytes = new BookedSum();
   /** Tasks in `Queued` that are meant for this worker: because of where their inputs are, or dealt to it (`roots.ts`). May hold dead entries. */
   readonly queue: ClientQueue;
   /** Of those tasks the ones that lacked inputs here when they were queued. Those in `queue` have all. */
@@ -47,9 +49,9 @@ export class WorkerRecord {
   queuedCount = 0;
   /** Those of them that lacked inputs here. */
   lackingCount = 0;
-  readonly queuedTime = new BookedTime();
-  /** Of the roots among them (`roots.ts`), which are not in `queuedTime`. */
-  readonly rootTime = new BookedTime();
+  readonly queuedSeconds = new BookedSum();
+  /** Of the roots among them (`roots.ts`), which are not in `queuedSeconds`. */
+  readonly rootSeconds = new BookedSum();
   /** Tasks that were not shipped with their inputs only because there was no room. May hold dead entries. */
   readonly heldBack = new Int32Queue();
   /** Runs that the worker has been asked to give back and has not answered for: by id, for an answer may come twice. */
@@ -127,19 +129,19 @@ export class WorkerRecord {
 
   /** Estimated seconds of work that the tasks in `Processing` have, those that have seceded apart. */
   get occupancy(): number {
-    return this.processingTime.seconds;
+    return this.processingSeconds.sum;
   }
 
   /** `load`, and the roots that wait for it. What comes after a root mostly runs before the next one. */
   get fullLoad(): number {
-    return this.load + this.rootTime.seconds / this.threads;
+    return this.load + this.rootSeconds.sum / this.threads;
   }
 
   /** Estimated seconds until it has finished all tasks that are assigned to it or wait for it, roots that wait apart. */
   get load(): number {
     return (
-      (this.processingTime.seconds +
-        this.queuedTime.seconds +
+      (this.processingSeconds.sum +
+        this.queuedSeconds.sum +
         this.lingeringSeconds) /
       this.threads
     );

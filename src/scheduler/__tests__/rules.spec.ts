@@ -315,6 +315,44 @@ describe('work ahead', () => {
     expect(ahead).toBeLessThanOrEqual(501);
   });
 
+  it('sends roots whose results are 10 MB together, however fast they are', () => {
+    const aheadOf = (nbytes: number): number => {
+      const s = new SchedulerFixture();
+      s.join(0);
+      const names = Array.from({ length: 1000 }, (_, i) => `a${i}`);
+      s.submit(names.join(';'), { want: names.join(' ') });
+      for (const name of names.slice(0, 20)) {
+        s.finish(0, name, { duration: 20e-6, nbytes });
+      }
+      s.scheduler.validateState();
+      return s.scheduler.workers.get(0)!.processingCount;
+    };
+    expect(aheadOf(1e3)).toBeGreaterThan(490);
+    expect(aheadOf(1e6)).toBe(10);
+    expect(aheadOf(5e6)).toBe(2);
+    expect(aheadOf(1e9)).toBe(2);
+  });
+
+  it('ships what uses large results ahead as ever', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    const numbers = Array.from({ length: 100 }, (_, i) => i);
+    s.submit(
+      numbers
+        .map(i => (i === 0 ? 'a0 -> m0' : `a${i} m${i - 1} -> m${i}`))
+        .join(';'),
+      { want: 'm99' }
+    );
+    for (const i of numbers.slice(0, 10)) {
+      s.finish(0, `a${i}`, { duration: 20e-6, nbytes: 5e6 });
+      s.finish(0, `m${i}`, { duration: 20e-6, nbytes: 8 });
+    }
+    s.scheduler.validateState();
+    expect(s.states('a10 m10 a11 m11 a12')).toBe(
+      'Processing Processing Processing Processing Queued'
+    );
+  });
+
   it('sends more than a few short tasks where some waited for a core', () => {
     const s = new SchedulerFixture();
     s.join(0);

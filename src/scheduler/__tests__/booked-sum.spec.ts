@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { BookedTime } from '../booked-time';
+import { BookedSum } from '../booked-sum';
 import { FunctionDurations } from '../durations';
 
 const UNKNOWN_SECONDS = 0.5;
@@ -15,7 +15,7 @@ describe('what is booked', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), steps => {
         const durations = new FunctionDurations(UNKNOWN_SECONDS);
-        const time = new BookedTime();
+        const time = new BookedSum();
         const rows: number[] = [];
         let now = 0;
         for (const { functionId, adds, measured, passes } of steps) {
@@ -40,7 +40,7 @@ describe('what is booked', () => {
           const unknown = rows.filter(r => !durations.isKnown(r));
           expect(time.unknownCount).toBe(unknown.length);
           const sum = rows.reduce((all, r) => all + durations.booked(r), 0);
-          expect(time.seconds).toBeCloseTo(sum, 6);
+          expect(time.sum).toBeCloseTo(sum, 6);
         }
       }),
       { numRuns: 300 }
