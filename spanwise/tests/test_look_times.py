@@ -272,6 +272,7 @@ class Machine:
         self.is_woken = False
         executor: Any = turns.executor
         executor.idle_since = 0.0
+        executor.reads = SimpleNamespace(tell=lambda now: None)
         worker: Any = SimpleNamespace(
             executors=[executor],
             names=executor.names,

@@ -942,6 +942,34 @@ def test_parts_of_fused_tasks_have_their_own(client: Client) -> None:
     assert ("execute", "scale", "cells", "count") not in reading
 
 
+def test_inputs_in_memory_are_told_while_the_next_run_goes_on() -> None:
+    """What ended runs read is there at once, although their thread is in a long run now."""
+
+    def look(block: Any, gate: str | None) -> float:
+        if gate is not None:
+            Event(gate).wait()
+        return float(block.sum())
+
+    with Client(n_workers=1, threads_per_worker=1) as alone:
+        there = alone.submit(np.ones, 1000, pure=False)
+        # (its runs are expected to be short from now on, so that ended ones wait for the next)
+        alone.gather([alone.submit(look, there, None, pure=False) for _ in range(20)])
+        with alone.as_current():
+            short = [alone.submit(look, there, None, pure=False) for _ in range(5)]
+            long = alone.submit(look, there, "reads-gate", pure=False)
+            assert alone.gather(short) == [1000.0] * 5
+            key = ("execute", "look", "memory-read")
+            metrics = alone.fine_metrics()
+            ended = 25
+            assert metrics[(*key, "count")] in (ended, ended + 1)
+            Event("reads-gate", client=alone).set()
+            assert long.result() == 1000.0
+        metrics = alone.fine_metrics()
+        assert metrics[(*key, "count")] == ended + 1
+        assert metrics[(*key, "bytes")] == (ended + 1) * 8000
+        sum_is_exact(metrics)
+
+
 def test_inputs_in_memory_are_counted(client: Client) -> None:
     def add_up(one: Any, other: Any) -> float:
         return float(one.sum() + other.sum())
@@ -951,8 +979,8 @@ def test_inputs_in_memory_are_counted(client: Client) -> None:
     more = client.submit(add_up, there, client.submit(np.ones, 500, pure=False), pure=False)
     assert client.gather([*sums, more]) == [2000.0, 2000.0, 2000.0, 1500.0]
     key = ("execute", "add_up", "memory-read")
-    wait_until("all are told", lambda: client.fine_metrics().get((*key, "count")) == 5)
     metrics = client.fine_metrics(function="add_up")
+    assert metrics[(*key, "count")] == 5
     assert metrics[(*key, "bytes")] == 4 * 8000 + 4000
     assert all("memory-read" not in row["activity"] for row in metrics.summary["background"])
     sum_is_exact(metrics)

@@ -72,6 +72,7 @@ from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
 from spanwise.worker.library import row_of
+from spanwise.worker.memory_reads import MemoryReads, Sums
 from spanwise.worker.opening import open_blobs, own_part, read_back
 from spanwise.worker.spill_file import Spilled, Unreadable
 from spanwise.worker.tasks import Entry, Row
@@ -149,12 +150,12 @@ class Executor(threading.Thread):
         self.metered: list[Metered] = []
         #: Size and id of the class of results that are all of one size.
         self._plain: dict[type, tuple[float, int]] = {}
-        #: (function, span) → number and bytes of inputs that were in memory, until they are told.
-        self._reads: dict[tuple[int, int], list[float]] = {}
-        #: The function and the span of the last run that read any, and their sums in `_reads`:
-        #: most runs are like the one before.
+        #: What its runs read in memory, until it is told.
+        self.reads = MemoryReads(worker.ledger)
+        #: The function and the span of the last run that read any, and their sums there: most
+        #: runs are like the one before.
         self._read_by = self._read_in = -1
-        self._read_sums = [0.0, 0.0]
+        self._read_sums: Sums = []
 
     # ── the loop ──────────────────────────────────────────────────────────
 
@@ -254,14 +255,8 @@ class Executor(threading.Thread):
         digest_wait(OTHER_TASKS, perf_counter() - since)
 
     def _tell_reads(self) -> None:
-        if not self._reads:
-            return
-        add = self.worker.ledger.add
-        for (function, span), (count, nbytes) in self._reads.items():
-            add(self.clock, "execute", "memory-read", "count", count, function, span)
-            add(self.clock, "execute", "memory-read", "bytes", nbytes, function, span)
-        self._reads = {}
-        self._read_by = -1
+        if self.reads.tell_and_forget(self.clock):
+            self._read_by = -1
 
     def _wake_watch(self) -> None:
         watch = self.worker.watch
@@ -488,12 +483,9 @@ class Executor(threading.Thread):
 
     def _count_reads(self, row: Row, ids: Sequence[int], inputs: list[Any]) -> None:
         """Count the inputs that are in memory, and not on disk."""
-        key = (row[TASK_FUNCTION], row[TASK_SPAN])
-        reads = self._reads.get(key)
-        if reads is None:
-            reads = self._reads[key] = [0.0, 0.0]
-        self._read_by, self._read_in = key
-        self._read_sums = reads
+        function, span = row[TASK_FUNCTION], row[TASK_SPAN]
+        self._read_by, self._read_in = function, span
+        self._read_sums = reads = self.reads.sums_of(function, span)
         worker = self.worker
         if worker.spill.used:
             ids = [

@@ -22,6 +22,7 @@ from spanwise.wire.clock import ClockOffset
 from spanwise.wire.segments import Lent
 from spanwise.worker.errors import Described
 from spanwise.worker.library import Library
+from spanwise.worker.memory_reads import MemoryReads
 from spanwise.worker.report import Report
 from spanwise.worker.segment import Segment
 from spanwise.worker.signs import Signs
@@ -44,6 +45,9 @@ class Lane(Sampled, Protocol):
     lane: int
     #: Another thread has its place.
     placeless: bool
+
+    @property
+    def reads(self) -> MemoryReads: ...
 
     @property
     def ident(self) -> int | None: ...

@@ -361,6 +361,9 @@ class Watch(threading.Thread):
     def send_measured(self, with_samples: bool = True) -> None:
         """Send what has been collected."""
         worker = self._worker
+        now = perf_counter()
+        for executor in worker.executors:
+            executor.reads.tell(now)
         with self._lock:
             tables = {
                 "memory": self._memory_rows,
