@@ -24,7 +24,9 @@ from spanwise.graph.packs import (
     CHUNK_BYTES,
     CHUNK_ROWS,
     FIRST_TASKS,
+    SMALL_ARGUMENTS,
     SMALL_TYPES,
+    GivenWith,
     SubmitMessage,
     join_texts,
     option_columns,
@@ -279,7 +281,9 @@ class Calls:
         }
         if options:
             fields["restrictions"] = options.restrictions
-        return SubmitMessage(fields, columns, message.dependencies, message.blobs)
+        return SubmitMessage(
+            fields, columns, message.dependencies, message.blobs, made_of=message.made_of
+        )
 
     def _whole(self, message: _CallMessage, generation: int) -> dict[str, Any]:
         """The fields of a whole submission; the blob of its keys is the last one."""
@@ -324,7 +328,9 @@ class Calls:
         }
         message.blobs.append(rest.encode("utf-8", "surrogatepass"))
         fields = self._whole(message, generation)
-        return SubmitMessage(fields, tasks, message.dependencies, message.blobs, True)
+        return SubmitMessage(
+            fields, tasks, message.dependencies, message.blobs, True, made_of=message.made_of
+        )
 
     def input_id(self, reference: TaskRef) -> int:
         """The task id of a future given as an argument."""
@@ -399,6 +405,7 @@ class _CallMessage:
         self.templates: list[dict[str, int]] = []
         self.chunks: list[dict[str, int]] = []
         self.blobs: list[bytes] = []
+        self.made_of: dict[int, Any] = {}
         self.dependencies = array("I")
         self._rows: list[tuple[Any, ...]] = []
         self._chunk = NONE_U32
@@ -476,12 +483,17 @@ class _CallMessage:
         self._numbers[order] = number
         if is_new:
             self.templates.append({"id": number, "blob": len(self.blobs)})
+            if len(blob) > SMALL_ARGUMENTS:
+                self.made_of[len(self.blobs)] = GivenWith((self._function,), self._keywords)
             self.blobs.append(blob)
         return number
 
     def _close_chunk(self) -> None:
         self.chunks.append({"id": self._chunk, "blob": len(self.blobs), "rows": len(self._rows)})
-        self.blobs.append(dump(self._rows))
+        blob = dump(self._rows)
+        if len(blob) > SMALL_ARGUMENTS * len(self._rows):
+            self.made_of[len(self.blobs)] = self._rows
+        self.blobs.append(blob)
         self._chunk = NONE_U32
         self._rows = []
         self._nbytes = 0

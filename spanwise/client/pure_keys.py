@@ -51,7 +51,7 @@ def surroundings(function: Callable[..., Any]) -> tuple[Any, ...] | None:
     workers import by name are taken not to change; a bound method or a callable object
     changes whenever its object does.
     """
-    if _is_imported(function):
+    if is_imported(function):
         return ()
     if not isinstance(function, types.FunctionType) or function.__kwdefaults__:
         return None
@@ -71,14 +71,14 @@ def surroundings(function: Callable[..., Any]) -> tuple[Any, ...] | None:
         if kind in _PLAIN:
             # 1, 1.0 and True are equal, 0.0 and -0.0 too, and yet not the same.
             found.append((kind, repr(value) if kind in _INEXACT else value))
-        elif kind is types.ModuleType or _is_imported(value):
+        elif kind is types.ModuleType or is_imported(value):
             found.append(value)
         else:
             return None
     return tuple(found)
 
 
-def _is_imported(value: Any) -> bool:
+def is_imported(value: Any) -> bool:
     """Whether a function or class is what workers find under its module and name."""
     if isinstance(value, types.BuiltinFunctionType):
         # `len` is bound to its module; `[].append` to a list, which changes.

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from hashlib import blake2b
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from dask.sizeof import sizeof
 
@@ -64,10 +64,18 @@ CHUNK_BYTES = 1 << 20
 #: on each while the next is being packed.
 FIRST_TASKS = 2_048
 MORE_TASKS = 8_192
-
+#: Arguments of so many bytes a task, on average, are small.
+SMALL_ARGUMENTS = 1024
 
 #: Literals of these types are taken to be small.
 SMALL_TYPES = frozenset({int, float, bool, type(None), complex, slice, tuple, type})
+
+
+class GivenWith(NamedTuple):
+    """What a template was made of."""
+
+    functions: tuple[Callable[..., Any], ...]
+    keywords: dict[str, Any]
 
 
 class SubmitMessage:
@@ -81,9 +89,11 @@ class SubmitMessage:
         Whether it is a message of one task without columns: a lone call takes a third less time.
     users
         Of a part of a graph: how many tasks of the whole graph use each of its tasks.
+    made_of
+        Of blobs that are not small: the rows of a chunk, or the :class:`GivenWith` of a template.
     """
 
-    __slots__ = ("blobs", "dependencies", "fields", "is_one", "tasks", "users")
+    __slots__ = ("blobs", "dependencies", "fields", "is_one", "made_of", "tasks", "users")
 
     def __init__(
         self,
@@ -93,6 +103,7 @@ class SubmitMessage:
         blobs: list[bytes],
         is_one: bool = False,
         users: array[int] | None = None,
+        made_of: dict[int, Any] | None = None,
     ) -> None:
         self.fields = fields
         self.tasks = tasks
@@ -100,6 +111,7 @@ class SubmitMessage:
         self.blobs = blobs
         self.is_one = is_one
         self.users = users
+        self.made_of = {} if made_of is None else made_of
 
     @property
     def spans(self) -> Iterable[int]:
@@ -298,6 +310,7 @@ class _Packing:
         self.template_rows: list[dict[str, int]] = []
         self.chunk_rows: list[dict[str, int]] = []
         self.blobs: list[bytes] = []
+        self.made_of: dict[int, Any] = {}
         self.open_groups: dict[int, _Group] = {}
 
     def messages(self, first_id: int) -> Iterator[SubmitMessage]:
@@ -455,6 +468,7 @@ class _Packing:
             array("I", dependencies),
             self.blobs,
             users=None if users is None else array("I", [users.get(key, 0) for key, _ in items]),
+            made_of=self.made_of,
         )
         self._clear()
         return message
@@ -517,6 +531,9 @@ class _Packing:
         group = self.groups[signature] = _Group(number, fused)
         if is_new:
             self.template_rows.append({"id": number, "blob": len(self.blobs)})
+            if len(blob) > SMALL_ARGUMENTS:
+                functions = [each.function for each in template.parts or (template,)]
+                self.made_of[len(self.blobs)] = GivenWith(tuple(functions), {})
             self.blobs.append(blob)
         return group
 
@@ -528,7 +545,10 @@ class _Packing:
         self.chunk_rows.append(
             {"id": group.chunk, "blob": len(self.blobs), "rows": len(group.rows)}
         )
-        self.blobs.append(self.dump(group.rows))
+        blob = self.dump(group.rows)
+        if len(blob) > SMALL_ARGUMENTS * len(group.rows):
+            self.made_of[len(self.blobs)] = group.rows
+        self.blobs.append(blob)
         del self.open_groups[group.chunk]
         group.chunk = NONE_U32
         group.rows = []

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import dask
 import dask.array as da
 import distributed
 import numpy as np
+import pandas as pd
 import pytest
 
 from spanwise import Client
+from spanwise.client.large_values import heaviest_within, shares_of
 from spanwise.tests.processes import LIMIT_SECONDS
 
 SETTING = "distributed.admin.large-graph-warning-threshold"
@@ -47,51 +51,101 @@ def test_the_limit_is_distributeds(client: Client) -> None:
     assert told(lambda: client.submit(length, small).result(LIMIT_SECONDS)) == []
     (sentence,) = told(lambda: client.submit(length, large).result(LIMIT_SECONDS))
     assert sentence == (
-        "A graph holds values of 10.49 MiB; 10.49 MiB of it are arguments of one task length. The "
-        "scheduler keeps them as long as the tasks, and workers get copies. Bring large values to "
-        "the workers once, future = client.scatter(value), and give the future to the tasks in "
-        "place of the value; or let tasks load their own data. (The limit is "
+        "A graph holds values of 10.49 MiB. The largest part of it, 10.49 MiB, is bytes of length "
+        "11,000,000, in tasks of length. The scheduler keeps them as long as the tasks, and "
+        "workers get copies. Bring large values to the workers once, future = "
+        "client.scatter(value), and give the future to the tasks in place of the value; or let "
+        "tasks load their own data. (The limit is "
         "distributed.admin.large-graph-warning-threshold, 10MB.)"
     )
 
 
+def used_everywhere(value: int) -> int:
+    return value + len(SHARED)
+
+
+SHARED = np.ones(LARGE // 8)
+
+
 def test_what_most_of_it_is(client: Client) -> None:
     large, array = bytes(LARGE), np.zeros(LARGE // 8)
+    square = np.zeros((500, 500))
+    frame = pd.DataFrame({"dtype": np.zeros(LARGE // 16), "base": np.zeros(LARGE // 16)})
 
     def closes_over() -> int:
         return len(large)
 
+    class Holder:
+        def __init__(self) -> None:
+            self.held = large
+
+        def method(self) -> int:
+            return len(self.held)
+
+    bytes_of = "bytes of length 2,000,000"
+    vector = "a numpy.ndarray (250,000 × float64)"
     cases: list[tuple[str, Callable[[], Any]]] = [
+        (f"{bytes_of}, in tasks of length", lambda: client.submit(length, large, pure=False)),
         (
-            "arguments of one task length",
-            lambda: client.submit(length, large, pure=False),
-        ),
-        (
-            "arguments of one task length",
+            f"{bytes_of}, in tasks of length",
             lambda: client.map(length, [large, b"", b"", b""], pure=False),
         ),
+        # The whole of them, not those of one message's part.
         (
-            r"arguments of \d+ tasks length",
+            "250 values of the type bytes, in tasks of length",
             lambda: client.map(length, [bytes([i]) * 9_000 for i in range(250)]),
         ),
         (
-            "the function closes_over, with values that it refers to and its keyword arguments",
+            f"the function closes_over with its variable large: {bytes_of}",
             lambda: client.submit(closes_over),
         ),
         (
-            "the function length, with values that it refers to and its keyword arguments",
+            f"the function length with its keyword argument value: {bytes_of}",
             lambda: client.submit(length, b"", value=large),
         ),
         (
-            r"arguments of one task array\S*",
+            f"the function length with an argument that partial\\(\\) gives it: {bytes_of}",
+            lambda: client.submit(partial(length, large)),
+        ),
+        (
+            "the function method with the object whose method it is: a Holder",
+            lambda: client.submit(Holder().method),
+        ),
+        # An array in parts is what was given to from_array, and not one task's share.
+        (
+            f"{re.escape(vector)} in 5 parts, in tasks of array-sum\\S*( array-sum\\S*)?",
+            lambda: client.compute(da.from_array(array, chunks=50_000).sum()),
+        ),
+        (
+            f"{re.escape(vector)}, in tasks of array\\S*",
             lambda: client.compute(da.from_array(array, chunks=-1).sum()),
         ),
         (
-            "arguments of one task length",
-            lambda: client.compute(dask.delayed(length)(large)),
+            r"a numpy\.ndarray \(500 × 500 × float64\) in 4 parts, in tasks of [\w, -]+",
+            lambda: client.compute(da.from_array(square, chunks=250).sum()),
+        ),
+        # It was given another shape before it was cut.
+        (
+            r"2 parts of one numpy\.ndarray \(float64\), in tasks of length",
+            lambda: client.map(length, [*np.zeros(250_000).reshape(2, 250, 500)], pure=False),
         ),
         (
-            r"arguments of one task array\S*",
+            r"a numpy\.ndarray \(500 × 500 × float64\), in tasks of \S+",
+            lambda: client.compute(
+                da.from_array(np.zeros(250_000).reshape(500, 500), chunks=-1).sum()
+            ),
+        ),
+        (
+            f"{re.escape(vector)}, sent 3 times, in tasks of length",
+            lambda: client.map(length, [array] * 3, [1, 2, 3], pure=False),
+        ),
+        (
+            r"a pandas\.DataFrame \(125,000 rows × 2 columns\), in tasks of length",
+            lambda: client.submit(length, frame),
+        ),
+        (f"{bytes_of}, in tasks of length", lambda: client.compute(dask.delayed(length)(large))),
+        (
+            f"{re.escape(vector)}, in tasks of array\\S*",
             lambda: client.persist(da.from_array(array, chunks=-1) + 1),
         ),
     ]
@@ -99,17 +153,67 @@ def test_what_most_of_it_is(client: Client) -> None:
         for what, call in cases:
             found = told(call)
             assert len(found) == 1, (what, found)
-            sentence = found[0]
-            assert re.search(rf"; [\d.]+ [kM]iB of it are {what}\. The scheduler", sentence), (
-                sentence
-            )
+            assert re.search(
+                rf" The largest part of it, [\d.]+ [kM]iB, is {what}\. The scheduler", found[0]
+            ), found[0]
+
+
+def test_a_variable_of_a_program_is_named() -> None:
+    """Of a function that goes to workers with it, as those of a notebook do."""
+    shared = np.ones(LARGE // 8)
+    names = {"__name__": "__main__", "len": len, "SHARED": shared}
+    where, value, nbytes = heaviest_within(FunctionType(used_everywhere.__code__, names), {})
+    assert (where, nbytes) == ("the variable SHARED", LARGE)
+    assert value is shared
+    # What workers import has its variables there.
+    assert heaviest_within(used_everywhere, {}) == ("", None, 0)
+
+
+def test_of_arrays_in_parts_the_whole_is_counted(client: Client) -> None:
+    with dask.config.set({SETTING: LIMIT}):
+        array = np.zeros(1_000_000)
+        (sentence,) = told(lambda: client.compute(da.from_array(array, chunks=50_000) + 1))
+    assert "A graph holds values of 7.63 MiB. The largest part of it, 7.63 MiB, is a " in sentence
+    assert "a numpy.ndarray (1,000,000 × float64) in 20 parts, in tasks of " in sentence
+
+
+def test_what_says_nothing_of_itself_is_warned_of(client: Client) -> None:
+    class Odd:
+        def __init__(self) -> None:
+            self.held = bytes(LARGE)
+
+        @property
+        def nbytes(self) -> int:
+            raise RuntimeError("not to be asked")
+
+        shape = nbytes
+
+    with dask.config.set({SETTING: LIMIT}):
+        (sentence,) = told(lambda: client.submit(length, Odd(), key="odd-1"))
+    assert re.search(r"largest part of it, 1\.91 MiB, is an Odd, in tasks of odd\.", sentence)
 
 
 def test_a_graph_in_several_messages_is_warned_of_once(client: Client) -> None:
     with dask.config.set({SETTING: LIMIT}):
         rows = [bytes([i % 256]) * 2000 for i in range(10_000)]
         (sentence,) = told(lambda: client.gather(client.map(length, rows, pure=False)))
-    assert re.search(r"values of 19\.\d+ MiB; .* of it are arguments of 256 tasks length", sentence)
+    assert re.search(
+        r"values of (19\.\d+ MiB)\. .*, \1, is 10,000 values of the type bytes, in tasks of length",
+        sentence,
+    )
+
+
+def test_bytes_are_whose_they_are() -> None:
+    class Opaque:
+        """Says nothing of what it has."""
+
+    array = np.zeros(1000)
+    assert shares_of([array, b"x" * 500, 7, None], 9000) == pytest.approx(
+        [8000 * 9000 / 8500, 500 * 9000 / 8500, 0, 0]
+    )
+    assert shares_of([array, Opaque(), 7], 100_000) == [8000, 92_000, 0]
+    assert shares_of([array, Opaque()], 8000) == [8000, 0]
+    assert shares_of([1, 2], 100) == [0, 0]
 
 
 def test_many_tasks_with_small_arguments_are_no_large_graph(client: Client) -> None:
