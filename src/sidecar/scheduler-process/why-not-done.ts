@@ -2,7 +2,7 @@
  * Says why tasks are not done, to a client that has waited for them in vain. In the scheduler process.
  *
  * ```
- *   how far it is     sum-1 waits for 12 tasks, 2 of which are at workers; inc-7 has run longest, for 58 s on worker-0.
+ *   how far it is     sum-1 waits for 12 tasks; of these 2 run, and 3 more wait at workers; inc-7 has run longest, for 58 s on worker-0.
  *   what is amiss     All 2 threads of the cluster are held by 2 tasks that were cancelled or released and still run (inc). …
  * ```
  *
@@ -106,17 +106,14 @@ class Look {
     if (this._namedCount === 1 && others === 1 && this._isAll) {
       return `${this._key(first!)} waits for ${this._key(second!)}, which ${this._doing(second!)}.`;
     }
-    const given = this._tasks.filter(task => this._isGiven(task)).length;
     const count = `${this._isAll ? '' : 'more than '}${formatExactCount(others)}`;
-    const at =
-      given === 1 ? 'is at a worker' : given > 1 ? 'are at workers' : '';
+    const places = this._places();
+    const isNone = places === '';
     const begin =
       this._namedCount === 1
-        ? `${this._key(first!)} waits for ${count} ${others === 1 ? 'task' : 'tasks'}, ${at === '' ? 'none of which is at a worker' : `${formatExactCount(given)} of which ${at}`}`
+        ? `${this._key(first!)} waits for ${count} ${others === 1 ? 'task' : 'tasks'}${isNone ? ', none of which is at a worker' : `; of these ${places}`}`
         : `${others > 0 ? `They wait for ${count} other${others > 1 ? 's' : ''}; of all these ` : 'Of them '}` +
-          (at === ''
-            ? 'none is at a worker'
-            : `${formatExactCount(given)} ${at}`);
+          (isNone ? 'none is at a worker' : places);
     let longest: DenseTaskId | null = null;
     for (const task of this._tasks) {
       const began = this._began.get(task) ?? Infinity;
@@ -148,6 +145,32 @@ class Look {
       }
     }
     return found;
+  }
+
+  /** How many run, as workers have told, how many may have begun since, and how many others are at workers; empty: none is. */
+  private _places(): string {
+    let running = 0;
+    let waiting = 0;
+    const ready = new Map<WorkerRecord, number>();
+    for (const task of this._tasks) {
+      if (this._began.has(task)) {
+        running++;
+      } else if (this._isGiven(task)) {
+        const home = this._home(task)!;
+        if (this._cluster.core.tasks.lackingOf(task) > 0) {
+          waiting++;
+        } else {
+          ready.set(home, (ready.get(home) ?? 0) + 1);
+        }
+      }
+    }
+    let starting = 0;
+    for (const [home, count] of ready) {
+      const begun = Math.min(count, this._freeThreads([home]));
+      starting += begun;
+      waiting += count - begun;
+    }
+    return placesText(running, starting, waiting);
   }
 
   private _key(task: DenseTaskId): string {
@@ -433,6 +456,33 @@ class Look {
   private _runningAt({ id }: WorkerRecord): readonly DenseTaskId[] {
     return this._onThreads.get(id) ?? [];
   }
+}
+
+function placesText(
+  running: number,
+  starting: number,
+  waiting: number
+): string {
+  const found: string[] = [];
+  const add = (count: number, one: string, several: string): void => {
+    if (count > 0) {
+      const more = found.length > 0 ? ' more' : '';
+      found.push(
+        `${formatExactCount(count)}${more} ${count === 1 ? one : several}`
+      );
+    }
+  };
+  add(running, 'runs', 'run');
+  add(
+    starting,
+    'is at a worker and may run there by now',
+    'are at workers and may run there by now'
+  );
+  add(waiting, 'waits at a worker', 'wait at workers');
+  const last = found.pop();
+  return last === undefined || found.length === 0
+    ? (last ?? '')
+    : `${found.join(', ')}, and ${last}`;
 }
 
 /** Those of the tasks that are not done, and then what they need that is not. */

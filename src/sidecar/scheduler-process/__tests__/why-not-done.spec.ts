@@ -71,18 +71,45 @@ describe('how far tasks are', () => {
     );
   });
 
-  it('is how many are at workers, and which runs longest', () => {
+  it('is how many run, how many more are at workers, and which runs longest', () => {
     cluster.join(0, 2);
     cluster.submit('a b c d -> z', { want: 'z' });
-    cluster.runs('a', 3);
-    cluster.runs('b', 12, 1);
-    const given = /z waits for 4 tasks, (\d) of which are at workers/;
-    expect(why('z')).toMatch(given);
-    expect(why('z')).toContain('; b has run longest, for 12 s on worker-0.');
-    expect(why('z a')).toMatch(
-      /^They wait for 3 others; of all these \d are at workers; b has run longest/
+    const given = 'abcd'
+      .split('')
+      .filter(name => cluster.s.state(name) === 'Processing');
+    expect(given.length).toBeGreaterThan(2);
+    const others =
+      given.length === 3
+        ? '1 more waits at a worker'
+        : '2 more wait at workers';
+    // No worker has told yet of what runs there.
+    expect(why('z')).toBe(
+      `z waits for 4 tasks; of these 2 are at workers and may run there by now, and ${others}.`
     );
-    expect(why('a b')).toMatch(/^Of them 2 are at workers; b has/);
+    cluster.runs('a', 3);
+    expect(why('z')).toBe(
+      'z waits for 4 tasks; of these 1 runs, 1 more is at a worker and may run there by now, ' +
+        `and ${others}; a has run longest, for 3.0 s on worker-0.`
+    );
+    cluster.runs('b', 12, 1);
+    expect(why('z')).toBe(
+      `z waits for 4 tasks; of these 2 run, and ${others}; b has run longest, for 12 s on worker-0.`
+    );
+    expect(why('z a')).toContain(
+      `They wait for 3 others; of all these 2 run, and ${others}; b has run longest`
+    );
+    expect(why('a b')).toMatch(/^Of them 2 run; b has run longest/);
+  });
+
+  it('is that tasks wait at workers for their inputs, however many threads are free', () => {
+    cluster.join(0, 4);
+    cluster.join(1, 4);
+    cluster.submit('a b', { want: 'a b', restrict: { a: at(0), b: at(1) } });
+    cluster.s.finish(0, 'a');
+    cluster.s.finish(1, 'b');
+    cluster.submit('a b -> c', { want: 'c', restrict: { c: at(0) } });
+    cluster.submit('a b -> d', { want: 'd', restrict: { d: at(0) } });
+    expect(why('c d')).toBe('Of them 2 wait at workers.');
   });
 
   it('is what is left of a graph that is not whole yet', () => {
