@@ -111,9 +111,7 @@ def said(call: Callable[[float], Any], pattern: str, seconds: float = LEAST_SECO
 def test_of_one_that_runs_where_and_for_how_long(tasks: Tasks) -> None:
     future = tasks.stay("slow")
     key = re.escape(future.key)
-    sentence = said(
-        future.result, rf"^1 of 1 tasks were not done after 0\.25 s\. {key} has run for .*\.$"
-    )
+    sentence = said(future.result, rf"^1 of 1 tasks were not done after 0\.25 s\. {key} has run for .*\.$")
     (seconds, worker) = re.search(r"for ([\d.]+) s on worker-(\d+)\.$", sentence).groups()
     assert 0 < float(seconds) < LIMIT_SECONDS
     assert int(worker) in tasks.client._session.workers
@@ -206,7 +204,9 @@ def test_resources_that_others_hold_and_that_no_worker_has(tasks: Tasks) -> None
     holders[0].cancel()
     said(
         waiting.result,
-        r"GPU is held by 1 task \(holder.*\) and 1 task that was cancelled or released",
+        r"GPU is held by 1 task that was cancelled or released and still runs \(holder-a\) and "
+        r"1 task \(holder-b\)\. A thread cannot be stopped: client\.restart_workers"
+        r'\(\["worker-\d+"\]\) ends what it runs\.',
     )
     never = tasks.use("never", resources={"GPU": 2})
     said(
@@ -391,3 +391,25 @@ def test_threads_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(task
         wait_until("a warning", lambda: any("10 s" in str(each.message) for each in told))
     tasks.let_go()
     assert waiting.result(LIMIT_SECONDS) == 1
+
+
+def test_resources_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(
+    tmp_path: Path,
+) -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, resources={"GPU": 1}) as cluster,
+        Client(cluster) as client,
+    ):
+        tasks = Tasks(client, tmp_path)
+        former = tasks.stay("former", resources={"GPU": 1})
+        tasks.begun("former")
+        former.cancel()
+        waiting = tasks.use("waiting", resources={"GPU": 1})
+        with pytest.warns(
+            RuntimeWarning,
+            match=r"^1 task waits for GPU, and for 10 s too little has come free\. GPU is held by "
+            r"1 task that was cancelled or released and still runs \(former\)\. .*restart_workers",
+        ) as told:
+            wait_until("a warning", lambda: any("10 s" in str(each.message) for each in told))
+        tasks.let_go()
+        assert waiting.result(LIMIT_SECONDS) == 1

@@ -1,5 +1,5 @@
 /** The scheduler's public face: for its process and for tests. */
-export { Scheduler, type SchedulerSetup } from './scheduler';
+export { type GivenUpRun, Scheduler, type SchedulerSetup } from './scheduler';
 export type * from './events';
 export type * from './instructions';
 export { DEFAULT_OPTIONS, type SchedulerOptions } from './options';

@@ -319,11 +319,12 @@ export class SchedulerState {
       this._giveBackResources(task, worker);
       return;
     }
+    const row = functionRow[task]!;
     if (holds) {
-      worker.resources.keepFor(run, this.needOf(task)!);
+      const need = this.needOf(task)!;
+      worker.resources.keepFor(run, { need, row, since: this.now });
     }
     if (mayHaveThread) {
-      const row = functionRow[task]!;
       if (worker.freeThreads > 0) {
         worker.lingeringSeconds += this.durations.booked(row);
       }

@@ -59,6 +59,12 @@ export type SchedulerSetup = {
   readonly seed?: number;
 };
 
+/** A run that was given up and may go on: of which function, and since when. */
+export type GivenUpRun = {
+  readonly functionId: number;
+  readonly since: number;
+};
+
 /**
  * The scheduler: a pure machine. Events go in, instructions come out; the same events and seed give the same instructions.
  *
@@ -208,9 +214,7 @@ export class Scheduler {
   }
 
   /** The runs that were given up and hold threads of a worker, as far as is known: their functions, and since when. Those that were sent first come first. */
-  givenUpAt({
-    lingering
-  }: WorkerRecord): { readonly functionId: number; readonly since: number }[] {
+  givenUpAt({ lingering }: WorkerRecord): GivenUpRun[] {
     return [...lingering]
       .sort(([run], [other]) => run - other)
       .map(([, { row, since }]) => ({
@@ -247,9 +251,27 @@ export class Scheduler {
     return found;
   }
 
-  /** How many runs that were given up hold some of these resources of a worker. */
-  keptCountAt({ resources }: WorkerRecord, names: readonly string[]): number {
-    return [...resources.kept()].filter(need => namesSome(need, names)).length;
+  /** The runs that were given up and hold some of these resources of a worker. */
+  keptAt({ resources }: WorkerRecord, names: readonly string[]): GivenUpRun[] {
+    return [...resources.kept()]
+      .filter(({ need }) => namesSome(need, names))
+      .map(({ row, since }) => ({
+        functionId: this._state.durations.functionOf(row),
+        since
+      }));
+  }
+
+  /** Of which resources runs that were given up leave a worker too little for a task, even if all others end. */
+  barredAt({ resources }: WorkerRecord, task: number): readonly string[] {
+    const need = this._state.needOf(task);
+    return need === null ? [] : resources.barred(need);
+  }
+
+  /** Tasks that wait for resources: of each kind one, and how many there are. */
+  waitingForResources(): { readonly task: number; readonly count: number }[] {
+    return this._state.waitingForResources
+      .lines()
+      .map(({ head, count }) => ({ task: head, count }));
   }
 
   /** Whether a task may run only at workers that are named. */

@@ -362,7 +362,7 @@ function checkWorker(
     worker.lingering.size > 0 || worker.lingeringSeconds === 0,
     'a wait for runs that were given up is reckoned with, and there are none'
   );
-  for (const need of worker.resources.kept()) {
+  for (const { need } of worker.resources.kept()) {
     for (const { name, amount } of need) {
       held.set(name, (held.get(name) ?? 0) + amount);
     }

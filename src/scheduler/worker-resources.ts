@@ -9,6 +9,13 @@ export type Need = readonly {
 /** Amounts by name. */
 export type Amounts = Readonly<Record<string, number>>;
 
+/** A run that was given up: what it holds, of which function it is (its row in `FunctionDurations`), and since when. */
+type KeptRun = {
+  readonly need: Need;
+  readonly row: number;
+  readonly since: number;
+};
+
 type Entry = { readonly total: number; held: number; holders: number };
 
 /** Amounts are added and taken away again: their sum is right to this share of the total. */
@@ -24,7 +31,7 @@ export function needFrom(resources: Amounts | undefined): Need | null {
 export class WorkerResources {
   private readonly _entries: ReadonlyMap<string, Entry>;
   /** What runs hold that were given up and may go on: by run id. */
-  private readonly _kept = new Map<number, Need>();
+  private readonly _kept = new Map<number, KeptRun>();
 
   constructor(total: Amounts = {}) {
     this._entries = new Map(
@@ -96,16 +103,16 @@ export class WorkerResources {
   }
 
   /** A run that holds something is given up: it keeps that until it is known to have ended. */
-  keepFor(run: number, need: Need): void {
-    this._kept.set(run, need);
+  keepFor(run: number, kept: KeptRun): void {
+    this._kept.set(run, kept);
   }
 
   /** A run has ended, or will not begin: if it was given up, what it held is free. */
   ended(run: number): void {
-    const need = this._kept.get(run);
-    if (need !== undefined) {
+    const kept = this._kept.get(run);
+    if (kept !== undefined) {
       this._kept.delete(run);
-      this.giveBack(need);
+      this.giveBack(kept.need);
     }
   }
 
@@ -113,9 +120,23 @@ export class WorkerResources {
     return this._kept.size > 0;
   }
 
-  /** What runs that were given up still hold. */
-  kept(): Iterable<Need> {
+  /** Runs that were given up and still hold something. */
+  kept(): Iterable<KeptRun> {
     return this._kept.values();
+  }
+
+  /** Of what needed resources runs that were given up leave too little, whoever else ends; by name. */
+  barred(need: Need): string[] {
+    return need
+      .filter(({ name, amount }) => {
+        const total = this._entries.get(name)?.total ?? 0;
+        let kept = 0;
+        for (const run of this._kept.values()) {
+          kept += run.need.find(each => each.name === name)?.amount ?? 0;
+        }
+        return kept > 0 && kept + amount > total * (1 + ROUNDING);
+      })
+      .map(({ name }) => name);
   }
 
   /** Totals and what is held, by name. */

@@ -7,12 +7,13 @@
  *   workers end for want of memory ── again and again, and no task is new ──► what they ran and held fails
  * ```
  *
- * Tasks for which there is no worker are no stall: see `unplaced-tasks.ts`; nor are those for which there is no thread: `held-threads.ts`.
+ * Tasks for which there is no worker are no stall: see `unplaced-tasks.ts`; nor are those for which there is no thread: `held-threads.ts`, or no resource: `held-resources.ts`.
  */
 import type { DenseTaskId } from '../../records/ids';
 import { NONE, TaskState } from '../../scheduler';
 import { QUIET_SECONDS } from './disk-notices';
 import type { ClusterState } from './cluster-state';
+import { HeldResources } from './held-resources';
 import { HeldThreads } from './held-threads';
 import { UnplacedTasks } from './unplaced-tasks';
 import type { IWorkerFleet } from './worker-fleet';
@@ -62,7 +63,8 @@ export class StallWatch {
   private _fruitlessEnds = 0;
   private _stepsAhead = 0;
   private readonly _unplaced: UnplacedTasks;
-  private readonly _held: HeldThreads;
+  private readonly _heldThreads: HeldThreads;
+  private readonly _heldResources: HeldResources;
 
   /**
    * @param _seconds - how long a stall may last; 0: for ever.
@@ -79,7 +81,8 @@ export class StallWatch {
     private readonly _quietSeconds = QUIET_SECONDS
   ) {
     this._unplaced = new UnplacedTasks(_cluster, _host);
-    this._held = new HeldThreads(_cluster, _host);
+    this._heldThreads = new HeldThreads(_cluster, _host);
+    this._heldResources = new HeldResources(_cluster, _host);
     this._interval = Math.min(LOOK_SECONDS, _seconds / 4 || LOOK_SECONDS);
     this._timer = setInterval(() => this._look(), this._interval * 1000);
     this._timer.unref();
@@ -113,7 +116,7 @@ export class StallWatch {
     const now = this._cluster.clock();
     this._lookForStall(now);
     this._unplaced.look(now);
-    this._held.look(now);
+    this._heldResources.look(now, this._heldThreads.look(now));
   }
 
   private _lookForStall(now: number): void {

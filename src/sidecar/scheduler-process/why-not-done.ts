@@ -18,13 +18,9 @@ import {
   type WorkerRecord
 } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
-import {
-  formerTasks,
-  formerTasksText,
-  functionNames,
-  listed,
-  theThreads
-} from './held-threads';
+import { functionsOf, listed, MOST_NAMED } from './former-tasks';
+import { onResources, shortOf, theResources } from './held-resources';
+import { onThreads, theThreads } from './held-threads';
 import type { WorkerSession } from './worker-session';
 
 /** So many tasks are looked at, which takes some ms. */
@@ -35,8 +31,6 @@ const INPUTS_OF_EACH = 64;
 const MOST_CHARACTERS = 200;
 /** A worker has told of what runs there for so long. */
 const TOLD_SECONDS = 3;
-/** So many workers and functions are named. */
-const MOST_NAMED = 3;
 
 /**
  * @param starting - how many workers are being started.
@@ -374,22 +368,16 @@ class Look {
     const lacking = able.map(worker =>
       this._cluster.core.lackingAt(worker, task)
     );
-    if (lacking.some(names => names.length === 0)) {
-      return [];
-    }
-    const all = [...new Set(lacking.flat())];
-    const everywhere = all.filter(name =>
-      lacking.every(names => names.includes(name))
-    );
-    return everywhere.length > 0 ? everywhere : all;
+    return lacking.some(names => names.length === 0) ? [] : shortOf(lacking);
   }
 
   /** Which tasks have the threads of workers, if others do than those that are waited for. */
   private _whoRuns(able: readonly WorkerRecord[]): string {
-    const former = formerTasks(this._cluster, able, worker =>
+    const former = onThreads(this._cluster, able, worker =>
       Math.max(0, worker.threads - this._runningAt(worker).length)
     );
-    const others = this._functionsOf(
+    const others = functionsOf(
+      this._cluster,
       able
         .flatMap(worker => this._runningAt(worker))
         .filter(task => this._isTheirs[task] !== 1)
@@ -410,37 +398,16 @@ class Look {
     able: readonly WorkerRecord[]
   ): string {
     const { core } = this._cluster;
-    const holders: DenseTaskId[] = [];
-    let kept = 0;
-    for (const worker of able) {
-      const names = core
-        .lackingAt(worker, waiting)
-        .filter(name => short.includes(name));
-      for (const task of core.holdersAt(worker, names)) {
-        holders.push(task as DenseTaskId);
-      }
-      kept += core.keptCountAt(worker, names);
-    }
-    const who = [
-      holders.length > 0
-        ? `${formatExactCount(holders.length)} ${holders.length === 1 ? 'task' : 'tasks'} (${functionNames(this._functionsOf(holders))})`
-        : '',
-      kept > 0
-        ? `${formerTasksText(kept)} cancelled or released and may still run`
-        : ''
-    ].filter(Boolean);
-    return `${listed(short, MOST_NAMED)} ${isOrAre(short.length)} held by ${who.join(' and ')}.`;
-  }
-
-  /** By function, how many of these tasks run it. */
-  private _functionsOf(tasks: readonly DenseTaskId[]): Map<string, number> {
-    const { log, rows } = this._cluster;
-    const counts = new Map<string, number>();
-    for (const task of tasks) {
-      const name = log.names.text(rows.functionId[task]!);
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-    return counts;
+    const namesAt = (worker: WorkerRecord): readonly string[] =>
+      core.lackingAt(worker, waiting).filter(name => short.includes(name));
+    const holders = able.flatMap(
+      worker => core.holdersAt(worker, namesAt(worker)) as DenseTaskId[]
+    );
+    return theResources(
+      short,
+      onResources(this._cluster, able, namesAt),
+      functionsOf(this._cluster, holders)
+    );
   }
 
   /** How many threads of workers run nothing, as far as is known. */

@@ -29,7 +29,12 @@ export class WaitedCluster {
       clock: () => s.now,
       at: s.now,
       start: 0,
-      rows: { functionId: names.map(name => name.charCodeAt(0)) },
+      // (of all tasks, those included that come after this was asked for)
+      rows: {
+        get functionId() {
+          return names.map(name => name.charCodeAt(0));
+        }
+      },
       log: { names: { text: (id: number) => String.fromCharCode(id) } }
     } as unknown as ClusterState;
   }

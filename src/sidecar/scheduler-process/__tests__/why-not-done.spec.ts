@@ -337,8 +337,35 @@ describe('what keeps tasks back', () => {
     cluster.submit('b', { restrict: { b: gpu } });
     expect(why('b')).toBe('b waits for GPU=1. GPU is held by 1 task (a).');
     cluster.s.cancel('a');
+    const former = 'GPU is held by 1 task that was cancelled or released and';
+    const remedy =
+      'A thread cannot be stopped: client.restart_workers(["worker-0"]) ends what it runs.';
     expect(why('b')).toBe(
-      'b waits for GPU=1. GPU is held by 1 task that was cancelled or released and may still run.'
+      `b waits for GPU=1. ${former} may still run (a). ${remedy}`
+    );
+    cluster.s.pass(5);
+    cluster.hear();
+    expect(why('b')).toBe(
+      `b waits for GPU=1. ${former} still runs (a). ${remedy}`
+    );
+  });
+
+  it('are both those that somebody waits for and those that nobody does', () => {
+    cluster.join(0, 4, [], { GPU: 3 });
+    cluster.submit('a b c', {
+      want: 'a b c',
+      restrict: {
+        a: holding({ GPU: 1 }),
+        b: holding({ GPU: 1 }),
+        c: holding({ GPU: 1 })
+      }
+    });
+    cluster.s.cancel('a b');
+    cluster.submit('d', { restrict: { d: holding({ GPU: 2 }) } });
+    cluster.s.pass(5);
+    cluster.hear();
+    expect(why('d')).toContain(
+      'GPU is held by 2 tasks that were cancelled or released and still run (a, b) and 1 task (c). A thread cannot'
     );
   });
 
