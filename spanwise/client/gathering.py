@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, PENDING, Entry
-from spanwise.client.peers import Unreachable
+from spanwise.client.peers import Unreachable, results_late
 from spanwise.client.reason import open_error
 from spanwise.errors import ClusterError, RemoteTaskError
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, NONE_U16
@@ -141,7 +141,7 @@ class Gathering:
                 return
             now = time.monotonic()
             if until is not None and now > until:
-                raise TimeoutError(f"{len(again)} results have not come in time.")
+                raise results_late(len(again))
             if give_up is None:
                 give_up = now + LOST_RESULT_SECONDS
             elif now > give_up:

@@ -40,6 +40,21 @@ _RECENT_SECONDS = 600.0
 _MOST_COMPARED = 1000
 
 
+def not_done(late: int, seconds: float, of: int | None = None) -> str:
+    """How many tasks were not done: the beginning of the error of who has waited.
+
+    Parameters
+    ----------
+    of
+        So many were waited for; None: all these. Of a single one it is not said.
+    """
+    if of == 1:
+        late = 1
+    count = f"{late:,}" if of is None or of == 1 else f"{late:,} of {of:,}"
+    tasks = "task" if (late if of is None else of) == 1 else "tasks"
+    return f"{count} {tasks} {'was' if late == 1 else 'were'} not done after {seconds:g} s"
+
+
 class Question(NamedTuple):
     """What is to be asked of the scheduler, by the thread that sends."""
 

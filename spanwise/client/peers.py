@@ -24,6 +24,12 @@ from spanwise.wire.link import TIME_LIMIT, Link, dial
 from spanwise.wire.peer_answers import await_stored, data_items, read_there
 
 
+def results_late(count: int) -> TimeoutError:
+    """The error of who has waited in vain for so many results to be brought."""
+    have = "1 result has" if count == 1 else f"{count:,} results have"
+    return TimeoutError(f"{have} not come in time.")
+
+
 class Unreachable(LinkError):
     """A worker did not answer; it has probably died."""
 
@@ -122,11 +128,11 @@ class Peers:
                     self._ask(peer, address, until, again, found, reads=False)
             except TimeoutError:
                 self._drop(peer)  # as below
-                raise TimeoutError(f"{len(task_ids)} results have not come in time.") from None
+                raise results_late(len(task_ids)) from None
             except (LinkError, OSError) as error:
                 self._drop(peer)
                 if until is not None and time.monotonic() >= until:
-                    raise TimeoutError(f"{len(task_ids)} results have not come in time.") from error
+                    raise results_late(len(task_ids)) from error
                 raise Unreachable(f"{address} does not answer: {error}") from error
             except BaseException:
                 # Ctrl-C: part of an answer may have been read, and the next one would begin
@@ -400,7 +406,7 @@ class Peers:
         """Wait for the transfers of other threads, which may be long ones."""
         limit = -1 if until is None else max(0.0, until - time.monotonic())
         if not peer.lock.acquire(timeout=limit):
-            raise TimeoutError(f"{count} results have not come in time.")
+            raise results_late(count)
         try:
             yield
         finally:

@@ -43,7 +43,7 @@ from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
 from spanwise.client.large_graphs import GraphSize
-from spanwise.client.late import Late, Question
+from spanwise.client.late import Late, Question, not_done
 from spanwise.client.peers import Peers
 from spanwise.client.reason import FoundHere, cancelled
 from spanwise.client.scheduler_plugins import SchedulerPlugins
@@ -814,14 +814,14 @@ class Session:
 
     def too_late(self, entries: Sequence[Entry], timeout: float | None) -> TimeoutError:
         """The error of who has waited for entries, with what the scheduler knows of them."""
-        sentence = _late_sentence(entries, timeout)
+        sentence = _not_done(entries, timeout)
         return TimeoutError(sentence + self.late.why(entries, timeout))
 
     async def too_late_in_loop(
         self, entries: Sequence[Entry], timeout: float | None
     ) -> TimeoutError:
         """The same in an event loop."""
-        sentence = _late_sentence(entries, timeout)
+        sentence = _not_done(entries, timeout)
         return TimeoutError(sentence + await self.late.why_in_loop(entries, timeout))
 
     def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool:
@@ -1551,9 +1551,9 @@ _STALLED = object()
 _TAKEN = object()
 
 
-def _late_sentence(entries: Sequence[Entry], timeout: float | None) -> str:
+def _not_done(entries: Sequence[Entry], timeout: float | None) -> str:
     late = sum(entry.status == PENDING for entry in entries)
-    return f"{late} of {len(entries)} tasks were not done after {timeout:g} s"
+    return not_done(late, timeout or 0.0, len(entries))
 
 
 def _release_pause(first: Any) -> float:

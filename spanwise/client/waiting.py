@@ -18,6 +18,7 @@ from spanwise.client.either_engine import dasks_own, holds_dasks_futures
 from spanwise.client.entries import ERROR, PENDING, Entry
 from spanwise.client.future import Future, wait_async
 from spanwise.client.futures_of import awaited, is_collection, listed, refuse_cancelled
+from spanwise.client.late import not_done
 from spanwise.client.of_others import by_session
 from spanwise.wire.tracebacks import leave_tasks_frames
 
@@ -282,7 +283,7 @@ class as_completed:
         finally:
             self._waiting -= 1
         if not come:
-            sentence = f"{self._pending} tasks were not done in time"
+            sentence = not_done(self._pending, self._seconds or 0.0)
             if session is not None:
                 sentence += session.late.why(self._late(), self._waited(left))
             raise TimeoutError(sentence)
@@ -361,7 +362,7 @@ class as_completed:
                     await woken.wait()
             except TimeoutError:
                 if not woken.is_set():  # (the loop may have been busy until the limit, and beyond)
-                    sentence = f"{self._pending} tasks were not done in time"
+                    sentence = not_done(self._pending, self._seconds or 0.0)
                     if self._session is not None:
                         sentence += await self._session.late.why_in_loop(
                             self._late(), self._waited(left)

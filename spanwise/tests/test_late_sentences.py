@@ -11,7 +11,8 @@ import pytest
 
 from spanwise.client import late
 from spanwise.client.entries import Entry
-from spanwise.client.late import LEAST_SECONDS, Late
+from spanwise.client.late import LEAST_SECONDS, Late, not_done
+from spanwise.client.peers import results_late
 from spanwise.client.waiting import as_completed
 from spanwise.errors import ClusterError
 
@@ -46,6 +47,29 @@ class Asked:
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(late, "ANSWER_SECONDS", 0.01)
+
+
+def test_one_is_told_of_as_one() -> None:
+    assert [
+        not_done(1, 5.0, 1),
+        not_done(1, 0.25, 3),
+        not_done(3, 2.5, 3),
+        not_done(1200, 60.0, 3000),
+        not_done(1, 5.0),
+        not_done(6, 5.0),
+        # (it was done while the sentence was made, and yet too late)
+        not_done(0, 5.0, 1),
+    ] == [
+        "1 task was not done after 5 s",
+        "1 of 3 tasks was not done after 0.25 s",
+        "3 of 3 tasks were not done after 2.5 s",
+        "1,200 of 3,000 tasks were not done after 60 s",
+        "1 task was not done after 5 s",
+        "6 tasks were not done after 5 s",
+        "1 task was not done after 5 s",
+    ]
+    assert str(results_late(1)) == "1 result has not come in time."
+    assert str(results_late(1200)) == "1,200 results have not come in time."
 
 
 def test_what_was_told_before_is_the_reason_only_if_no_answer_comes() -> None:
@@ -100,6 +124,6 @@ def test_as_completed_asks_once_after_the_end(
         with pytest.raises(TimeoutError) as caught:
             asyncio.run(anext(coming)) if in_loop else next(coming)
         said.append(str(caught.value))
-    late_one = "1 tasks were not done in time"
+    late_one = "1 task was not done after 0.25 s"
     assert said == [f"{late_one}. x runs.", *[late_one] * 4]
     assert session.questions == 1

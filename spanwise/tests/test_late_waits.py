@@ -111,7 +111,7 @@ def said(call: Callable[[float], Any], pattern: str, seconds: float = LEAST_SECO
 def test_of_one_that_runs_where_and_for_how_long(tasks: Tasks) -> None:
     future = tasks.stay("slow")
     key = re.escape(future.key)
-    sentence = said(future.result, rf"^1 of 1 tasks were not done after 0\.25 s\. {key} has run for .*\.$")
+    sentence = said(future.result, rf"^1 task was not done after 0\.25 s\. {key} has run for .*\.$")
     (seconds, worker) = re.search(r"for ([\d.]+) s on worker-(\d+)\.$", sentence).groups()
     assert 0 < float(seconds) < LIMIT_SECONDS
     assert int(worker) in tasks.client._session.workers
@@ -135,7 +135,7 @@ def test_of_many_how_many_run_and_which_runs_longest(tasks: Tasks) -> None:
     )
     said(
         lambda seconds: next(as_completed([slow, *more], timeout=seconds)),
-        rf"^6 tasks were not done in time\. Of them 2 run(, and \d more .*)?{longest}",
+        rf"^6 tasks were not done after 0\.25 s\. Of them 2 run(, and \d more .*)?{longest}",
     )
 
 
@@ -290,7 +290,7 @@ def test_a_scheduler_that_does_not_answer_holds_no_error_up(tmp_path: Path) -> N
         os.kill(scheduler.pid, signal.SIGSTOP)
         try:
             # (it has no answer to wait for: that comes when the scheduler goes on, below)
-            with pytest.raises(TimeoutError, match=r"^1 of 1 tasks were not done after 0\.25 s$"):
+            with pytest.raises(TimeoutError, match=r"^1 task was not done after 0\.25 s$"):
                 future.result(LEAST_SECONDS)
         finally:
             os.kill(scheduler.pid, signal.SIGCONT)
@@ -307,7 +307,7 @@ def test_who_looks_over_and_over_whether_it_is_done_asks_nothing(
     ask = session.late._send
     monkeypatch.setattr(session.late, "_send", lambda each: (asked.append(each), ask(each)))
     for _ in range(20):
-        with pytest.raises(TimeoutError, match=r"^1 of 1 tasks were not done after 0\.001 s$"):
+        with pytest.raises(TimeoutError, match=r"^1 task was not done after 0\.001 s$"):
             future.result(0.001)
     assert asked == []
     with pytest.raises(TimeoutError):
@@ -373,7 +373,7 @@ def test_a_task_that_waits_for_its_own_tasks_is_told(tasks: Tasks) -> None:
     answer = tasks.client.submit(waits, str(tasks.folder), LIMIT_SECONDS, pure=False).result(
         LIMIT_SECONDS
     )
-    assert re.search(r"1 of 1 tasks were not done after 1 s\. inner-1 (has run|was given)", answer)
+    assert re.search(r"1 task was not done after 1 s\. inner-1 (has run|was given)", answer)
 
 
 def test_threads_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(tasks: Tasks) -> None:

@@ -748,7 +748,7 @@ def test_a_result_that_is_there_is_given_wherever_it_may_be_computed(
 def test_a_wait_that_was_too_long_shows_the_callers_lines_alone(ours: Any) -> None:
     slow = ours.submit(time.sleep, 2, pure=False)
     for wait in (lambda: slow.result(timeout=0.01), lambda: slow.result(timeout=-1)):
-        with pytest.raises(TimeoutError, match="1 of 1 tasks were not done after 0") as caught:
+        with pytest.raises(TimeoutError, match="1 task was not done after 0") as caught:
             wait()
         frames = traceback.extract_tb(caught.value.__traceback__)
         assert {frame.filename for frame in frames} == {__file__}

@@ -189,7 +189,7 @@ def test_the_callers_patience_counts_while_bytes_move(
 ) -> None:
     # (where it calls too late to ask at all, the next one is answered all the same)
     peer.behaviour_of[7] = behaviour
-    with pytest.raises(TimeoutError, match="1 results have not come in time"):
+    with pytest.raises(TimeoutError, match="1 result has not come in time"):
         peers.get(peer.address, [7], until=time.monotonic() + STALL_SECONDS / 2)
     assert len(peers.get(peer.address, [8])) == 1, "the next one begins at a message's start"
 
@@ -205,7 +205,7 @@ def test_patience_counts_while_a_peer_does_not_greet(
     deaf.listen()
     silent = Peers(new_secret())
     begin = time.monotonic()
-    with pytest.raises(TimeoutError, match="1 results have not come in time"):
+    with pytest.raises(TimeoutError, match="1 result has not come in time"):
         silent.get(f"unix:{tmp_path / 'deaf.sock'}", [7], until=begin + STALL_SECONDS)
     silent.close()
     deaf.close()

@@ -10,6 +10,7 @@
  *
  * Each is told once, and again after it was over or another of them was the case. They may wait for ever: workers may come at any time.
  */
+import { formatExactCount } from '../../panels/format';
 import type { ClusterState } from './cluster-state';
 import type { IWorkerFleet } from './worker-fleet';
 
@@ -81,7 +82,10 @@ export class UnplacedTasks {
     const [which, they] =
       count === 1
         ? [`The task ${first} waits`, 'It runs']
-        : [`${count} tasks, ${first} among them, wait`, 'They run'];
+        : [
+            `${formatExactCount(count)} tasks, ${first} among them, wait`,
+            'They run'
+          ];
     switch (why) {
       case 'deserted':
         return (

@@ -1,4 +1,5 @@
 /** Changes the number of workers: restart, retire, scale, adapt. In the scheduler process. */
+import { formatExactCount } from '../../panels/format';
 import type { Message } from '../../wire/schema';
 import type { ClusterState } from './cluster-state';
 import type { Roster } from './roster';
@@ -213,13 +214,17 @@ export class WorkerControl {
       if (waited > MOVE_SECONDS) {
         this._stay(
           session,
-          `${unmoved} of its results could not be moved within ${MOVE_SECONDS} s; the other workers may be full.`
+          `${formatExactCount(unmoved)} of its results could not be moved within ${MOVE_SECONDS} s; the other workers may be full.`
         );
       }
     } else if (underWayCount === 0 || waited > GRACE_SECONDS) {
       if (isLost) {
+        const [results, they] =
+          unmoved === 1
+            ? ['1 result', 'It is']
+            : [`${formatExactCount(unmoved)} results`, 'They are'];
         this._host.warn(
-          `worker-${id} goes with ${unmoved} results that no other worker could take. They are computed again when there are workers; ` +
+          `worker-${id} goes with ${results} that no other worker could take. ${they} computed again when there are workers; ` +
             'data that was put there by scatter() is lost.'
         );
       }
