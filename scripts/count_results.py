@@ -6,6 +6,7 @@ Reads the runners' own reports from one folder:
     pytest*.xml      pytest --junit-xml, one per stage
     playwright.json  Playwright's json reporter
 
+    passed-checks    the checks that passed, one a line: types, formats and the like
     steps/*          what each step printed, if nobody looked on
 
 A failed step that wrote no report (a check, a preparation, a runner that died) is
@@ -182,6 +183,14 @@ def print_failures(folder: Path, steps: list[str]) -> None:
                 print(f"    {line}")
 
 
+def print_checks(passed: Path) -> None:
+    """Say how many checks passed: they are no tests, of which the last line tells."""
+    count = len(passed.read_text("utf8").splitlines()) if passed.is_file() else 0
+    if count > 0:
+        checks = "1 check" if count == 1 else f"{count} checks"
+        print(f"{checks} passed (the last line counts tests, and all that failed)")
+
+
 def plain_lines(text: str) -> list[str]:
     """The lines of a message that say something, without colours."""
     lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
@@ -201,6 +210,7 @@ def main() -> int:
         for file in sorted(options.folder.glob(pattern))
     }
     steps = uncounted(options.failed_step, counted)
+    print_checks(options.folder / "passed-checks")
     print_failures(options.folder, steps)
     total = Counts(failed=len(steps))
     for name, counts in counted.items():

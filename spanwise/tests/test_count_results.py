@@ -125,6 +125,18 @@ def test_both_stages_of_pytest_count(count, tmp_path: Path) -> None:
     assert count("pytest-alone.xml") == ("30 passed, 2 failed, 7 skipped", 1)
 
 
+def test_checks_that_passed_are_counted_by_themselves(printed, tmp_path: Path) -> None:
+    passed = tmp_path / "passed-checks"
+    passed.write_text("eslint\n", "utf8")
+    said = "passed (the last line counts tests, and all that failed)"
+    assert printed() == ([f"1 check {said}", "0 passed, 0 failed, 0 skipped"], 0)
+    passed.write_text("eslint\nruff\nmypy\n", "utf8")
+    assert printed("- oxlint") == (
+        [f"3 checks {said}", "failed: oxlint", "0 passed, 1 failed, 0 skipped"],
+        1,
+    )
+
+
 def test_what_failed_is_named_before_the_counts(printed, tmp_path: Path) -> None:
     write_reports(tmp_path, jest_failed=21, failures=1)
     browser = json.loads((tmp_path / "playwright.json").read_text("utf8"))

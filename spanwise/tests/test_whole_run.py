@@ -118,6 +118,14 @@ def test_what_is_asked_for_runs_and_no_more(run, arguments, expected) -> None:
     assert {*ran.names} & all_of_them == expected
 
 
+def test_of_lint_the_checks_that_passed_are_counted(run) -> None:
+    ran = run("lint", failing="stylelint")
+    checks, failed, counts = ran.printed.splitlines()[-3:]
+    assert checks.startswith("13 checks passed (")
+    assert failed == "failed: stylelint"
+    assert counts == "0 passed, 1 failed, 0 skipped"
+
+
 def test_without_the_npm_package_only_what_needs_it_is_left_out_and_failed(run) -> None:
     ran = run(failing=NPM_PACKAGE)
     assert ran.exit_code == 1
