@@ -247,6 +247,9 @@ export type Snapshot = { readonly type: 'snapshot' } & Read<
 // ---------------------------------------------------------------- what the maps hold
 
 export type ClusterState = 'starting' | 'running' | 'reconnecting' | 'ended';
+/** So many hashes of functions are told of a run: of more, the smallest. */
+export const MOST_FUNCTION_HASHES = 512;
+
 /** The id that stands in for clusters that were turned away: a sentence, no cluster. */
 export const REFUSED_CLUSTER = 'refused';
 export type ClusterInfo = {
@@ -287,8 +290,8 @@ export type ClusterInfo = {
   /** Runs that have ended. Left out by an observer of before. */
   readonly runs?: number;
   /**
-   * Hashes of the names of the functions that ran, the smallest 32: those of two runs with functions in common have some in common. Left out:
-   * none ran; or by an observer of before.
+   * Hashes of the names of the functions that ran, ascending: all, or the smallest {@link MOST_FUNCTION_HASHES}. Left out: none ran; or by an
+   * observer of before, which keeps fewer.
    */
   readonly functions?: readonly number[];
   readonly capabilities: Readonly<Record<string, boolean>>;

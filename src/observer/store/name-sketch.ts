@@ -1,11 +1,12 @@
+import { placeInOrder } from '../../base/place-in-order';
+import { MOST_FUNCTION_HASHES } from '../../wire/panel-link';
 import { fnv1a32 } from '../function-slots';
 
-/** Of sets that are no larger it is exact, whether they have a name in common. */
-const KEPT = 32;
+const itself = (hash: number): number => hash;
 
 /**
- * A set of names in a few numbers: its smallest hashes. Two sets that have much in common have some of them in common, however large they are,
- * and those of a set are the same in whatever order its names come.
+ * A set of names in a few numbers: its smallest hashes, of a set that is not very large all. They are the same in whatever order its names
+ * come. Up to the largest that is kept of either, two sets know exactly which names they have in common.
  */
 export class NameSketch {
   /** Ascending, each once. */
@@ -17,11 +18,11 @@ export class NameSketch {
 
   add(name: string): void {
     const hash = fnv1a32(name);
-    const above = this._hashes.findIndex(each => each >= hash);
-    const at = above < 0 ? this._hashes.length : above;
-    if (at < KEPT && this._hashes[at] !== hash) {
+    // (behind those that are no larger)
+    const at = placeInOrder(this._hashes, hash, itself);
+    if (at < MOST_FUNCTION_HASHES && this._hashes[at - 1] !== hash) {
       this._hashes.splice(at, 0, hash);
-      this._hashes.length = Math.min(this._hashes.length, KEPT);
+      this._hashes.length = Math.min(this._hashes.length, MOST_FUNCTION_HASHES);
     }
   }
 }

@@ -1,10 +1,12 @@
 /** Which run that of the panel is compared with, unless the user chooses one. */
 import { notebooksOf, type NotebookOf } from '../../feed/cluster-ref';
-import type { ClusterInfo } from '../../wire/panel-link';
+import { type ClusterInfo, MOST_FUNCTION_HASHES } from '../../wire/panel-link';
 import { runsOf } from './model';
 
 /** What a program is called whose file is not known: unrelated ones, too. */
 const NAME_OF_NO_FILE = 'python';
+/** Of names there are so many hashes. */
+const HASHES = 2 ** 32;
 
 /**
  * Of runs that ran most of its functions those of the same notebook or program, the last that began before the panel's own, else the next;
@@ -51,8 +53,9 @@ export function areAlike(
   b: ClusterInfo,
   notebookOf: NotebookOf
 ): boolean {
-  const isTold = [a, b].every(({ functions }) => (functions ?? []).length > 0);
-  return isTold ? haveCommonFunctions(a, b) : isOfSameProgram(a, b, notebookOf);
+  return isToldOf(a, b)
+    ? haveCommonFunctions(a, b)
+    : isOfSameProgram(a, b, notebookOf);
 }
 
 /** Of those that both tell of. */
@@ -60,10 +63,36 @@ export function haveCommonFunctions(a: ClusterInfo, b: ClusterInfo): boolean {
   return sharedFunctions(a, b) > 0;
 }
 
-/** How many functions both ran, of those that they tell of. */
-function sharedFunctions(a: ClusterInfo, b: ClusterInfo): number {
+/** How many functions both ran: a guess where a run has more than it tells of, from those that both would have told. */
+export function sharedFunctions(a: ClusterInfo, b: ClusterInfo): number {
   const ofA = new Set(a.functions);
-  return (b.functions ?? []).filter(fn => ofA.has(fn)).length;
+  const told = (b.functions ?? []).filter(fn => ofA.has(fn)).length;
+  const all = Math.min(...[a, b].map(countOf));
+  return Math.min(told / toldShare(a, b), all);
+}
+
+/** Whether both tell of functions of which the other would have told. */
+function isToldOf(a: ClusterInfo, b: ClusterInfo): boolean {
+  const until = HASHES * toldShare(a, b);
+  return [a, b].every(
+    ({ functions: [least = Infinity] = [] }) => least < until
+  );
+}
+
+/** Of all names, the share of which both would tell: those of the smallest hashes. */
+function toldShare(a: ClusterInfo, b: ClusterInfo): number {
+  return Math.min(
+    ...[a, b].map(({ functions = [] }) =>
+      functions.length < MOST_FUNCTION_HASHES
+        ? 1
+        : (functions.at(-1)! + 1) / HASHES
+    )
+  );
+}
+
+/** How many functions a run has, as far as it tells. */
+function countOf({ functions = [] }: ClusterInfo): number {
+  return functions.length < MOST_FUNCTION_HASHES ? functions.length : Infinity;
 }
 
 /**
