@@ -90,6 +90,18 @@ describe.each(schedulers)('%s', (_, get) => {
     }
   );
 
+  it.each<[string, (keys: string[]) => unknown, string]>([
+    ['Set', keys => new Set(keys), '[...keys]'],
+    ['Map', keys => new Map(keys.map(key => [key, 1])), '[...keys.keys()]'],
+    ['Set Iterator', keys => new Set(keys).values(), '[...keys]']
+  ])('refuses keys in a %s, and says how', async (kind, make, way) => {
+    const keys = make(['a']);
+    const sentence = `Several keys are given as an array: ${way} makes one of this ${kind}.`;
+    const ask = async (of: unknown) => get(graph, of as never);
+    await expect(ask(keys)).rejects.toThrow(new TypeError(sentence));
+    await expect(ask([['a'], keys])).rejects.toThrow(new TypeError(sentence));
+  });
+
   it('refuses a promise of a graph', async () => {
     await expect(run({}, Promise.resolve(graph))).rejects.toThrow('await it');
   });
@@ -206,6 +218,24 @@ describe('mistakes', () => {
       "observe has no option 'nam'; it has name, connection."
     );
   });
+
+  it.each([
+    [3, '3'],
+    [null, 'null'],
+    [{ of: 'daily' }, 'an object']
+  ])(
+    'observe refuses %p as a name, also before a body',
+    async (name, shown) => {
+      const sentence = `observe: name is a text, as in { name: 'daily' }, not ${shown}.`;
+      const options = { name } as never;
+      expect(() => observe(options)).toThrow(new TypeError(sentence));
+      const body = jest.fn();
+      await expect(observe(body, options)).rejects.toThrow(
+        new TypeError(sentence)
+      );
+      expect(body).not.toHaveBeenCalled();
+    }
+  );
 
   it.each([[{}], [null], ['stdout']])(
     'ProgressBar refuses %p, to which nothing can be written, before a run',

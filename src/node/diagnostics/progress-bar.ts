@@ -59,7 +59,7 @@ type Run = {
 /**
  * A bar that shows how far a run is: `[####################                    ] | 50% Completed | 8.20 s`.
  *
- * On a terminal the bar stays in its place; into a file or a pipe go few whole lines. A failed run ends its line where it was.
+ * On a terminal the bar stays in its place; in a file or a pipe it writes a new line for each further tenth, once a second at most. A failed run ends its line where it was.
  *
  * It is drawn between tasks, when its interval has passed, and by a timer while tasks run elsewhere. During one long task of this thread it
  * stands still.

@@ -23,7 +23,7 @@ import {
 export type ProgressStream = {
   /** Takes the text; what it returns does not matter. */
   write(text: string): unknown;
-  /** Whether a line can be overwritten; if not, whole lines are written, few of them. */
+  /** Whether a line can be overwritten; if not, a new line is written for each further tenth. */
   readonly isTTY?: boolean;
   /** Letters in a line of a terminal; unlimited by default. */
   readonly columns?: number;

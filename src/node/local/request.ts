@@ -45,6 +45,7 @@ export function requestOf(
     return { key: keys };
   }
   if (!Array.isArray(keys)) {
+    refuseIterable(keys);
     keyId(keys as Key);
   }
   if (isTupleKey(keys)) {
@@ -58,4 +59,17 @@ export function requestOf(
     }
   }
   return (keys as readonly Keys[]).map(part => requestOf(part, has, longest));
+}
+
+/** Programs without types: a set of keys would be refused as if it were one. */
+function refuseIterable(keys: unknown): void {
+  if (typeof keys === 'object' && keys !== null && Symbol.iterator in keys) {
+    const kind = Object.prototype.toString
+      .call(keys)
+      .slice('[object '.length, -1);
+    const all = keys instanceof Map ? '[...keys.keys()]' : '[...keys]';
+    throw new TypeError(
+      `Several keys are given as an array: ${all} makes one of this ${kind}.`
+    );
+  }
 }

@@ -1,6 +1,6 @@
 import { checkBody } from '../body';
 import { SHOWN } from '../graph/shown';
-import { checkOptionNames } from '../option-names';
+import { asGiven, checkOptionNames } from '../option-names';
 import { ObservedComputations } from './observed-computations';
 import { LiveLog } from './live-log';
 import { type ConnectionOptions, ObserverSink } from './observer-sink';
@@ -49,6 +49,11 @@ export class Observation implements AsyncDisposable {
   constructor(options: ObserveOptions) {
     checkOptionNames('observe', options, { name: true, connection: true });
     const { name = scriptName(), connection } = options;
+    if (typeof name !== 'string') {
+      throw new TypeError(
+        `observe: name is a text, as in { name: 'daily' }, not ${shownName(name)}.`
+      );
+    }
     this.name = name;
     orUnobserved(() => this._begin(connection));
   }
@@ -185,6 +190,12 @@ export function observe<T>(
   return typeof first === 'function'
     ? observeBody(first, options)
     : new Observation(first ?? {}).register();
+}
+
+function shownName(name: unknown): string {
+  return typeof name === 'object' && name !== null
+    ? 'an object'
+    : asGiven(name);
 }
 
 async function observeBody<T>(
