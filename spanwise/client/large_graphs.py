@@ -160,9 +160,11 @@ class GraphSize:
         for each in self._met:
             self._look(*each)
         nbytes, what = max(self._found(), default=(0, ""))
-        largest = (
-            f" The largest part of it, {format_bytes(round(nbytes))}, is {what}." if what else ""
-        )
+        largest = ""
+        if what:
+            # ("8 values of the type list")
+            verb = "consists of" if what[0].isdigit() else "is"
+            largest = f" The largest part of it, {format_bytes(round(nbytes))}, {verb} {what}."
         warn_asker(
             f"A graph holds values of {format_bytes(self._nbytes)}.{largest} The scheduler keeps "
             "them as long as the tasks, and workers get copies. Bring large values to the workers "
@@ -203,12 +205,14 @@ def _address(view: Any) -> int:
 def _function_text(nbytes: int, name: str, given: GivenWith) -> str:
     found = [heaviest_within(each, given.keywords) for each in given.functions]
     where, value, weight = max(found, key=lambda each: each[2])
-    which = f"the function {name}" if len(found) == 1 else f"the functions of {name}"
-    if 2 * weight < nbytes and type(given.functions[0]) is MethodType:
+    is_one = len(found) == 1
+    if 2 * weight < nbytes and type(given.functions[0]) is MethodType and is_one:
         # (what an object takes with all that it has, it does not say)
         where, value = "the object whose method it is", given.functions[0].__self__
     elif 2 * weight < nbytes:
-        return f"{which} with the values that {'it uses' if len(found) == 1 else 'they use'}"
+        which = f"the function {name}" if is_one else f"what tasks of {name} call,"
+        return f"{which} with the values that it uses"
+    which = f"the function {name}" if is_one else f"a function that tasks of {name} call,"
     return f"{which} with {where}: {what_is(value)}"
 
 
