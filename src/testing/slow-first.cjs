@@ -17,7 +17,6 @@ const slowSpecs = {
   'scheduler/__tests__/drawn-runs': 15,
   'order/__tests__/static-order': 14,
   'node/observe/__tests__/observe': 12,
-  'testing/__tests__/constant-names': 11,
   'node/diagnostics/__tests__/resource-profiler': 10,
   'panels/__tests__/translated': 10,
   'observer/__tests__/recorded-runs': 10,

@@ -3,7 +3,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { Page } from '@playwright/test';
 
 declare global {
-  // eslint-disable-next-line @typescript-eslint/naming-convention -- The browser's own.
+  // oxlint-disable-next-line house/role-names -- The browser's own.
   interface Window {
     /** As `expose_app_in_browser` of the servers has it. */
     readonly jupyterapp: JupyterFrontEnd;

@@ -428,7 +428,7 @@ describe.each(workerKinds)('§1.8: $kind', ({ kind, get, makePool }) => {
       .spyOn(process.stdout, 'write')
       .mockImplementation(text => printed.push(String(text)) > 0);
     try {
-      // eslint-disable-next-line no-console -- printing is what is tested
+      // oxlint-disable-next-line no-console -- printing is what is tested
       const speak = (text: string) => console.log('hello', text);
       const callback: CallbackHooks = {
         posttask: () => printed.push('posttask')

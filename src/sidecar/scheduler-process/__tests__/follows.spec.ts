@@ -44,7 +44,7 @@ describe('tasks that a client follows', () => {
 
   function counts({ tables: { groups } }: Followed): Counts[] {
     const { rows, start, end, span, ...columns } = groups;
-    (void start, end, span);
+    void [start, end, span];
     return Array.from({ length: rows }, (_, row) =>
       Object.fromEntries(
         Object.entries(columns)
