@@ -106,6 +106,25 @@ def test_tasks_that_run_when_attaching_are_shown(
         (tmp_path / "early").touch()
 
 
+def test_a_cancelled_task_that_goes_on_is_not_told_by_dask(
+    client: distributed.Client, tmp_path: Path
+) -> None:
+    def goes_on(begun: str, file: str) -> None:
+        Path(begun).touch()
+        held(file)
+
+    with spanwise.attach(client) as attached:
+        begun = tmp_path / "begun"
+        future = client.submit(goes_on, str(begun), str(tmp_path / "end"), key="unwanted")
+        try:
+            until(lambda: begun.exists() and running(attached) == ["unwanted"], "it is shown")
+            future.cancel()
+            until(lambda: running(attached) == [], "it is not told any more")
+        finally:
+            (tmp_path / "end").touch()
+        assert attached.get_task_stream() == []
+
+
 class Said:
     """What is said to run, as the observer takes it."""
 

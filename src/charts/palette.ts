@@ -67,6 +67,8 @@ export const IDLE_PATTERNS: Readonly<Record<IdleCause, Pattern>> = {
 
 /** How strongly a bar fills what still runs with the colour of computing: paler than in the Task Stream, so that it is not taken for `blocked` or `gil`. */
 export const RUNNING_FILL = 0.4;
+/** The same of a box of the Task Stream, whose edge moves. */
+export const RUNNING_BOX_FILL = 0.62;
 
 /** The custom property `--sw-…` of each role: its colour in the light and in the dark shade. */
 const ROLES = {

@@ -16,6 +16,7 @@ import {
   type Kind,
   KIND_PATTERNS,
   type Pattern,
+  RUNNING_BOX_FILL,
   type Shade,
   type ShadeColours
 } from './palette';
@@ -91,9 +92,9 @@ export function frameFill(palette: Palette, colour: string): string {
   );
 }
 
-/** The fill of a running task: its colour at 62 %. */
+/** The fill of a running task. */
 export function runningFill(palette: Palette, colour: string): string {
-  return toHex(mix(toRgb(colour), toRgb(palette.background), 0.62));
+  return toHex(mix(toRgb(colour), toRgb(palette.background), RUNNING_BOX_FILL));
 }
 
 /** Black or white, whichever is read better on `colour`. */

@@ -12,7 +12,13 @@ import {
 import * as React from 'react';
 import { createElement } from '../charts/shown-element';
 import type { LinkStatus } from '../feed/feed-types';
-import { formatBytes, formatClock, formatPart } from '../panels/format';
+import {
+  formatBytes,
+  formatClock,
+  formatCount,
+  formatPart,
+  runningText
+} from '../panels/format';
 import { pinIcon } from '../panels/icons';
 import { isSumOfLimits, limitSentence } from '../panels/limit-sentence';
 import { MarkedText } from '../panels/marked-text';
@@ -153,10 +159,17 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         />
         <span className="sw-cluster-spacer" />
         {cluster.running > 0 && (
-          <MarkedCount
-            text={trans.__('%1 running', cluster.running)}
-            count={cluster.running}
-          />
+          <span>
+            <MarkedText
+              text={runningText(
+                cluster.running,
+                cluster.runningCancelled,
+                trans
+              )}
+              piece={formatCount(cluster.running)}
+              as="b"
+            />
+          </span>
         )}
       </div>
       {cluster.state !== 'ended' && (

@@ -83,6 +83,8 @@ export type SpanNode = {
   /** How often functions ran: tasks, and parts of fused tasks, which may run under another span's name. */
   readonly executions: number;
   readonly running: number;
+  /** How many of them were cancelled. */
+  readonly runningCancelled: number;
   readonly failed: number;
   /** Of how many tasks the failed runs are; undefined: an observer of before has not told. */
   readonly failedTasks: number | undefined;
@@ -261,6 +263,7 @@ function ownFigures(row: SpanRow, within: readonly SpanRow[]) {
     tasks: own(each => each.tasks),
     executions: own(each => each.executions),
     running: own(each => each.running),
+    runningCancelled: own(each => each.runningCancelled ?? 0),
     failed: own(each => each.failed),
     ...(row.failedTasks !== undefined && {
       failedTasks: own(each => each.failedTasks ?? 0)
@@ -522,6 +525,7 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
     tasks: sum(row => row.tasks),
     executions: sum(row => row.executions),
     running: sum(row => row.running),
+    runningCancelled: sum(row => row.runningCancelled ?? 0),
     failed: sum(row => row.failed),
     failedTasks: rows.every(
       row =>

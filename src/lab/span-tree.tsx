@@ -8,7 +8,8 @@ import {
   failedText,
   formatCount,
   formatDuration,
-  formatShare
+  formatShare,
+  runningText
 } from '../panels/format';
 import { Swatch } from '../panels/mark';
 import { passText } from '../panels/passes';
@@ -456,7 +457,7 @@ function description(
     parts.push(trans.__('one took %1', rangeText(node.pass.took, trans)));
   }
   if (node.running > 0) {
-    parts.push(trans.__('%1 running', formatCount(node.running)));
+    parts.push(runningText(node.running, node.runningCancelled, trans));
   }
   if (node.failed > 0) {
     parts.push(failedText(node, trans));

@@ -7,6 +7,7 @@ import {
   formatCount,
   formatDuration,
   formatShare,
+  runningText,
   taskRunsText
 } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
@@ -46,7 +47,9 @@ export function SpansSection(props: {
     box.current?.focus();
   };
   const found = rows.filter(row => row.isFound).length;
-  const running = model.cluster?.running ?? 0;
+  const { running = 0, runningCancelled = 0 } = model.cluster ?? {};
+  const runningNow =
+    running > 0 ? runningText(running, runningCancelled, trans) : '';
   return (
     <Section
       name={trans.__('Spans')}
@@ -119,15 +122,15 @@ export function SpansSection(props: {
           {spans === null && model.cluster !== null
             ? unansweredSentence(model, model.cluster, trans)
             : spans === null || tree.length === 0
-              ? noSpansSentence(running, trans)
+              ? noSpansSentence(runningNow, trans)
               : rows.length === 0
                 ? trans.__('No span is named “%1”.', search.trim())
                 : selection.conditions.length > 0
                   ? trans.__(
                       'Of the whole run: %1',
-                      totalsText(spans, running, trans)
+                      totalsText(spans, runningNow, trans)
                     )
-                  : totalsText(spans, running, trans)}
+                  : totalsText(spans, runningNow, trans)}
         </div>
         {(spans?.folded ?? 0) > 0 && (
           <div className="sw-spans-note">
@@ -166,11 +169,12 @@ function unansweredSentence(
       : '';
 }
 
-function noSpansSentence(running: number, trans: TranslationBundle): string {
-  return running > 0
+/** @param running - "8 running"; '': nothing runs. */
+function noSpansSentence(running: string, trans: TranslationBundle): string {
+  return running !== ''
     ? trans.__(
-        '%1 running. Write “with span("name"):” around code to see its time here.',
-        formatCount(running)
+        '%1. Write “with span("name"):” around code to see its time here.',
+        running
       )
     : trans.__(
         'No tasks yet. Write “with span("name"):” around code to see its time here.'
@@ -180,18 +184,18 @@ function noSpansSentence(running: number, trans: TranslationBundle): string {
 /** "40 task runs · 12.3 s of thread time · 8 running": they count when they end, their time from when they start. */
 function totalsText(
   result: SpansResult,
-  running: number,
+  running: string,
   trans: TranslationBundle
 ): string {
   const { totalTasks } = result;
   return [
-    ...(totalTasks > 0 || running === 0
+    ...(totalTasks > 0 || running === ''
       ? [
           taskRunsText(totalTasks, trans),
           trans.__('%1 of thread time', formatDuration(totalSeconds(result)))
         ]
       : []),
-    ...(running > 0 ? [trans.__('%1 running', formatCount(running))] : [])
+    ...(running !== '' ? [running] : [])
   ].join(' · ');
 }
 

@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { type ISignal, Signal } from '@lumino/signaling';
 import { createElement } from '../charts/shown-element';
-import { formatBytes, formatCount } from '../panels/format';
+import { formatBytes, runningText } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
 import type { ClusterInfo } from '../wire/panel-link';
 import { memoryOf, workersText } from './cluster-figures';
@@ -50,7 +50,9 @@ export class StatusItem extends ReactWidget {
       // Dask tells of a task when it has ended.
       ...(cluster.kind === 'dask'
         ? []
-        : [this._trans.__('%1 running', formatCount(cluster.running))]),
+        : [
+            runningText(cluster.running, cluster.runningCancelled, this._trans)
+          ]),
       formatBytes(memoryOf(cluster).used)
     ];
     return (

@@ -11,7 +11,8 @@ const WORK: readonly TableName[] = [
   'nodes',
   'runs',
   'parts',
-  'running'
+  'running',
+  'givenUp'
 ];
 
 /** What names spans, and whose and where something ran; and what filters look at. */

@@ -10,13 +10,20 @@ import {
   type Kind,
   KIND_PATTERNS,
   labelLook,
+  RUNNING_BOX_FILL,
   RUNNING_FILL
 } from '../charts/palette';
 import { functionProperty } from './function-property';
 
 export type Mark =
   | {
-      readonly kind: Kind | 'rest' | 'running' | 'seceded' | 'cancelled';
+      readonly kind:
+        | Kind
+        | 'rest'
+        | 'running'
+        | 'seceded'
+        | 'cancelled'
+        | 'cancelled-running';
     }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
@@ -55,10 +62,11 @@ export function markOf(
   }
   if (mark.kind === 'running') {
     // A running task may still become any kind.
-    const fill = `color-mix(in srgb, var(--sw-kind-cpu) ${RUNNING_FILL * 100}%, var(--jp-layout-color1))`;
     return {
       className: join(className),
-      style: { '--sw-fill': fill } as React.CSSProperties
+      style: {
+        '--sw-fill': runningFill('--sw-kind-cpu', RUNNING_FILL)
+      } as React.CSSProperties
     };
   }
   if (mark.kind === 'seceded') {
@@ -75,6 +83,15 @@ export function markOf(
       style: style('--sw-fn-other')
     };
   }
+  if (mark.kind === 'cancelled-running') {
+    return {
+      className: `${join(className)} sw-struck`,
+      style: {
+        '--sw-fill': runningFill('--sw-fn-other', RUNNING_BOX_FILL),
+        '--sw-pattern-line': 'var(--jp-ui-font-color1)'
+      } as React.CSSProperties
+    };
+  }
   if (mark.kind === 'rest') {
     // Not known to be work or idle time: pale like idle time.
     return { className: join(className, 'sw-idle', 'cross'), style: {} };
@@ -85,6 +102,11 @@ export function markOf(
       (mark.kind === 'failed' ? ' sw-failed' : ''),
     style: style(`--sw-kind-${mark.kind}`)
   };
+}
+
+/** As `runningFill` of src/charts/theme.ts, of a custom property. */
+function runningFill(property: string, share: number): string {
+  return `color-mix(in srgb, var(${property}) ${share * 100}%, var(--jp-layout-color1))`;
 }
 
 export function Swatch(props: { readonly mark: Mark }): JSX.Element {

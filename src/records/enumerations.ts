@@ -191,11 +191,12 @@ export const ENUMERATIONS = {
     means: {
       ok: 'it gave a result',
       failed: 'it raised, or an input could not be opened',
-      lost: 'it ended with its worker; only in the log',
+      lost: 'it ended with its worker, and somebody waited for it; only in the log',
       missing:
         'it was given back for want of an input, or by its own Reschedule: it runs again, and counts as no run',
       rescheduled: 'it raised Reschedule; the log has it as missing',
-      cancelled: 'it gave a result that nobody wanted any more; only in the log'
+      cancelled:
+        'nobody wanted its result any more when it gave one, or ended with its worker; only in the log'
     }
   }),
   PartKind: described({

@@ -422,6 +422,19 @@ export const TABLES = {
       why: 'u8'
     },
     bound: { rows: LARGEST_U16, then: 'the newest of each worker is kept' }
+  },
+  /**
+   * State, as `running`: since t nobody wants the result of the run that began in the lane at `started`, as its row of `running` says. It goes
+   * on, for it cannot be stopped. Said once a run and lane, before or after that row. The source says it of no other run, so that others cost nothing.
+   */
+  givenUp: {
+    number: 30,
+    columns: {
+      lane: u16Of<LaneId>(),
+      started: f64Of<Seconds>(),
+      t: f64Of<Seconds>()
+    },
+    bound: { rows: LARGEST_U16, then: 'replaced' }
   }
   // Numbers that are promised: 27 ownSamples, 28 snippets.
 } as const satisfies Record<string, TableDescription>;

@@ -1,4 +1,4 @@
-import { type ReportStatus } from '../records/enumerations';
+import { NONE_U32, type ReportStatus } from '../records/enumerations';
 import type { DenseTaskIds } from '../records/ids';
 import { Int32List } from '../base/int-list';
 import type { Instruction, Report } from './instructions';
@@ -27,9 +27,16 @@ export class InstructionBuffer {
     this._tell(worker);
   }
 
-  release(worker: WorkerRecord, task: number, isHeld: boolean): void {
+  /** @param givenUp - the run that the worker is to forget; NONE_U32: it has the result, or a copy is on its way, or the run has ended. */
+  release(
+    worker: WorkerRecord,
+    task: number,
+    isHeld: boolean,
+    givenUp: number = NONE_U32
+  ): void {
     worker.releaseTasks.push(task);
     worker.releaseHeld.push(Number(isHeld));
+    worker.releaseRuns.push(givenUp);
     // Of a task that is forgotten with its result nobody knows them later.
     worker.releaseBytes.push(isHeld ? this._tasks.nbytes[task]! : 0);
     this._tell(worker);
@@ -118,6 +125,7 @@ export class InstructionBuffer {
           worker: worker.id,
           taskIds: tasksOf(worker.releaseTasks),
           held: worker.releaseHeld.toUint8Array(),
+          runIds: worker.releaseRuns.toUint32Array(),
           nbytes: Float64Array.from(worker.releaseBytes)
         });
       }
@@ -205,6 +213,7 @@ function clearWorker(worker: WorkerRecord): void {
   worker.assignRuns.clear();
   worker.releaseTasks.clear();
   worker.releaseHeld.clear();
+  worker.releaseRuns.clear();
   worker.releaseBytes.length = 0;
   worker.takeBackTasks.clear();
   worker.takeBackRuns.clear();

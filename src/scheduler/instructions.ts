@@ -28,6 +28,8 @@ export type Release = {
   readonly taskIds: DenseTaskIds;
   /** 1: as far as the scheduler knows, the worker holds the result; 0: it has a run, or nothing. */
   readonly held: Uint8Array;
+  /** The runs that are given up; NONE_U32: of this row none is. */
+  readonly runIds: Uint32Array;
   /** Of the results that it holds; the task table no longer has those of tasks that are forgotten with them. */
   readonly nbytes: Float64Array;
 };

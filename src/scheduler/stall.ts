@@ -94,7 +94,7 @@ export function giveUpStalled(s: SchedulerState): void {
       const next = s.tasks.nextProcessing(task);
       // One that has seceded waits for others, which end here.
       if (!s.tasks.hasFlag(task, TaskFlag.Seceded)) {
-        s.output.release(worker, task, false);
+        s.output.release(worker, task, false, s.tasks.runAtWorker(task));
         fail(s, task);
       }
       task = next;

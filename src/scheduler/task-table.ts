@@ -3,6 +3,7 @@ import {
   tightCapacity,
   widenedColumn
 } from '../base/growable-columns';
+import { NONE_U32 } from '../records/enumerations';
 import { EMPTY_LIST, ValueLists } from '../base/value-lists';
 import { EdgeTable, NO_INPUTS, NONE } from './edge-table';
 import { RunTable } from './run-table';
@@ -272,6 +273,11 @@ export class TaskTable {
       this.runId[task] === run &&
       this.worker[task] === worker
     );
+  }
+
+  /** The run of a processing task that its worker has, or will; NONE_U32: it has ended, or will not begin. */
+  runAtWorker(task: number): number {
+    return this.hasFlag(task, TaskFlag.Over) ? NONE_U32 : this.runId[task]!;
   }
 
   /** Whether a task's run goes on beside its worker's threads. */

@@ -295,8 +295,9 @@ function recallWaiting(s: SchedulerState, task: number): void {
 
 /** Takes a run off its worker's books, tells the worker, and has the tasks that were shipped with it recalled too. */
 function recall(s: SchedulerState, task: number): void {
+  const run = s.tasks.runAtWorker(task);
   const worker = s.unlinkProcessing(task);
-  s.output.release(worker, task, false);
+  s.output.release(worker, task, false, run);
   const { edges, state, firstDependent } = s.tasks;
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
     const dependent = edges.dependent[e]!;
@@ -448,13 +449,14 @@ function leaveQueueErred(s: SchedulerState, task: number): void {
 }
 
 function stopErred(s: SchedulerState, task: number): void {
+  const run = s.tasks.runAtWorker(task);
   const worker = s.unlinkProcessing(task);
   // A task that raised has ended on its worker; one that fails because of an input, or with its graph, must still be taken off.
   if (
     s.tasks.cause[task] !== task ||
     s.tasks.reason[task] === FailureReason.NoRoom
   ) {
-    s.output.release(worker, task, false);
+    s.output.release(worker, task, false, run);
   }
   abandonErred(s, task);
 }

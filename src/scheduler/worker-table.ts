@@ -72,6 +72,7 @@ export class WorkerRecord {
   readonly assignRuns = new Int32List();
   readonly releaseTasks = new Int32List();
   readonly releaseHeld = new Int32List();
+  readonly releaseRuns = new Int32List();
   readonly releaseBytes: number[] = [];
   readonly takeBackTasks = new Int32List();
   readonly takeBackRuns = new Int32List();

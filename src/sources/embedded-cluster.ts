@@ -254,7 +254,9 @@ export class EmbeddedClusterLog extends SourceLog {
     if (this._isRecording) {
       for (const [thread, run] of logged.runs.unreported()) {
         this._lostRun(logged.lanes.of(thread), run, left);
-        lost.add(run.node);
+        if (!run.isGivenUp) {
+          lost.add(run.node);
+        }
         // The row of a forgotten task belongs to another task now.
         if (node[run.task] === run.node) {
           attempts[run.task] = run.attempt;
@@ -331,6 +333,8 @@ export class EmbeddedClusterLog extends SourceLog {
         logged.runs.reported(runs.thread[i]!, start, runs.runId[i]!);
       }
       const gone = task < 0 ? this.givenUp.get(runs.taskId[i]!) : undefined;
+      const isGivenUp =
+        gone !== undefined || this.givenUp.runAt(runs.runId[i]!) !== undefined;
       if (task < 0 && (gone === undefined || !hasBegun)) {
         if (hasBegun) {
           unknown++;
@@ -369,7 +373,7 @@ export class EmbeddedClusterLog extends SourceLog {
         out.span[row] = gone.span;
       }
       out.lane[row] = logged.lanes.of(runs.thread[i]!);
-      out.status[row] = loggedStatus(status, gone !== undefined);
+      out.status[row] = loggedStatus(status, isGivenUp);
       out.start[row] = start;
       out.duration[row] = duration;
       out.waitReady[row] = Math.max(0, start - waitInputs - waitThread - since);
@@ -511,7 +515,7 @@ export class EmbeddedClusterLog extends SourceLog {
   }
 
   /**
-   * A run that ended with its worker: what it took is not known beyond its start, and it ended when the worker left. How long it waited is
+   * A run that ended with its worker, lost, or cancelled before: what it took is not known beyond its start, and it ended when the worker left. How long it waited is
    * known, but not for what: all of it counts as `waitReady`.
    */
   private _lostRun(lane: LaneId, run: GoingRun, left: number): void {
@@ -522,7 +526,8 @@ export class EmbeddedClusterLog extends SourceLog {
       function: run.functionId,
       span: run.span,
       lane,
-      status: RunStatus.Lost,
+      // (nobody lost a result that nobody wanted)
+      status: run.isGivenUp ? RunStatus.Cancelled : RunStatus.Lost,
       attempt: run.attempt,
       start: run.started,
       duration: Math.max(0, left - run.started),
@@ -595,9 +600,9 @@ export class EmbeddedClusterLog extends SourceLog {
 }
 
 /** A task that its worker gave back runs again, whatever the reason. */
-function loggedStatus(status: number, isGone: boolean): RunStatus {
+function loggedStatus(status: number, isGivenUp: boolean): RunStatus {
   if (status > RunStatus.Failed) {
     return RunStatus.Missing;
   }
-  return isGone && status === RunStatus.Ok ? RunStatus.Cancelled : status;
+  return isGivenUp && status === RunStatus.Ok ? RunStatus.Cancelled : status;
 }

@@ -24,6 +24,9 @@ export class GivenUpTasks {
   private readonly _tasks = new BoundedMap<OuterTaskId, GivenUpTask>(
     MOST_TASKS
   );
+  private readonly _runs = new BoundedMap<number, { readonly at: number }>(
+    MOST_TASKS
+  );
 
   /** @param taskId - as the worker link names it. */
   keep(taskId: OuterTaskId, task: GivenUpTask): void {
@@ -32,5 +35,15 @@ export class GivenUpTasks {
 
   get(taskId: OuterTaskId): GivenUpTask | undefined {
     return this._tasks.peek(taskId);
+  }
+
+  /** Of a task that the scheduler knows on: it may run anew, and is not given up then. @param at - seconds since the scheduler's start. */
+  keepRun(run: number, at: number): void {
+    this._runs.set(run, { at });
+  }
+
+  /** When a run was given up; undefined: it was not, or long before. */
+  runAt(run: number): number | undefined {
+    return this._runs.size === 0 ? undefined : this._runs.peek(run)?.at;
   }
 }

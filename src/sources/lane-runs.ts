@@ -14,6 +14,8 @@ export type GoingRun = {
   /** Seconds since the scheduler's start; see {@link TaskFacts}. */
   readonly unfinishedSince: number;
   readonly started: number;
+  /** Nobody wants its result any more. */
+  isGivenUp: boolean;
 };
 
 /**
@@ -55,6 +57,18 @@ export class LaneRuns {
     }
     this._lastStarts[thread] = start;
     this._lastRuns[thread] = run;
+  }
+
+  /** Notes that a run was given up, in each thread that was last reported to be in it. */
+  *giveUp(run: number): Generator<readonly [thread: number, run: GoingRun]> {
+    // A loop by index: it runs for each task that is given up, also for those that no thread has begun.
+    for (let thread = 0; thread < this._going.length; thread++) {
+      const going = this._going[thread];
+      if (going?.run === run) {
+        going.isGivenUp = true;
+        yield [thread, going];
+      }
+    }
   }
 
   /** Runs that were begun and not reported, with their threads. */

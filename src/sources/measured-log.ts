@@ -7,7 +7,7 @@ import type { TableName, TABLES } from '../records/tables';
 import type { TablesOf } from '../wire/schema';
 import type { JoinedWorker } from './joined-worker';
 import type { GivenUpTasks } from './given-up-tasks';
-import type { LaneRuns } from './lane-runs';
+import type { GoingRun, LaneRuns } from './lane-runs';
 import type { NamesOf } from './names-of';
 import type { WorkerLanes } from './worker-lanes';
 import { nextAttempt, type TaskFacts } from './task-facts';
@@ -154,7 +154,8 @@ export class MeasuredLog {
       const gone = task < 0 ? this._givenUp.get(taskId) : undefined;
       node[i] = gone === undefined ? nodeOf(task, facts) : gone.node;
       functionId[i] = logged.names.logId(running.function[i]!);
-      const going = {
+      const givenUpAt = this._givenUp.runAt(running.runId[i]!);
+      const going: GoingRun = {
         run: running.runId[i]!,
         task,
         node: node[i]!,
@@ -167,9 +168,14 @@ export class MeasuredLog {
           gone === undefined
             ? (facts.unfinishedSince[task] ?? NaN)
             : gone.unfinishedSince,
-        started: this._since(running.started[i]!)
+        started: this._since(running.started[i]!),
+        isGivenUp: givenUpAt !== undefined
       };
-      logged.runs.told(running.thread[i]!, node[i] === NONE_U32 ? null : going);
+      const isOne = node[i] !== NONE_U32;
+      logged.runs.told(running.thread[i]!, isOne ? going : null);
+      if (isOne && givenUpAt !== undefined) {
+        this._writeGivenUp(logged, running.thread[i]!, going, givenUpAt);
+      }
     }
     this._copy('running', running, {
       lane: i => logged.lanes.of(running.thread[i]!),
@@ -178,6 +184,25 @@ export class MeasuredLog {
       span: i => running.span[i]!,
       started: i => this._since(running.started[i]!)
     });
+  }
+
+  /** A run was given up; of one that its worker has not told of yet, {@link running} says so. */
+  givenUp(worker: number, run: number, at: number): void {
+    this._givenUp.keepRun(run, at);
+    const logged = this._workers.get(worker);
+    for (const [thread, going] of logged?.runs.giveUp(run) ?? []) {
+      this._writeGivenUp(logged!, thread, going, at);
+    }
+  }
+
+  private _writeGivenUp(
+    { lanes }: LoggedWorker,
+    thread: number,
+    { started }: GoingRun,
+    t: number
+  ): void {
+    const lane = lanes.of(thread);
+    this._writer.table('givenUp').append({ lane, started, t });
   }
 
   spilled(worker: number, stored: MeasuredTable<'stored'>): void {

@@ -126,6 +126,8 @@ type ThreadFact = {
 /** A run that had not ended when the log does. */
 type GoingFact = Pick<RunFact, 'run' | 'task' | 'worker' | 'thread'> & {
   readonly started: number;
+  /** When the scheduler gave it up; null: it did not. */
+  readonly givenUp: number | null;
 };
 type TransferFact = {
   readonly start: number;
@@ -396,7 +398,9 @@ class Draw {
         ? this._random.pick(earlier)
         : this._task(start);
     if (isLast && worker.worker === 9 && thread === 1) {
-      this._going.push({ run, task, worker, thread, started: start });
+      // (no draw of its own: of every seed the rest stays as it was)
+      const givenUp = run % 2 === 0 ? null : start + (stop - start) / 4;
+      this._going.push({ run, task, worker, thread, started: start, givenUp });
       return;
     }
     const before = this._runs.filter(each => each.task === task);
@@ -767,8 +771,21 @@ class Teller {
       ...this._batches(runs.filter(({ status }) => status !== RunStatus.Lost)),
       ...runs
         .filter(({ status }) => status === RunStatus.Lost)
-        .map(run => this._running({ ...run, started: run.start })),
+        .map(run =>
+          this._running({ ...run, started: run.start, givenUp: null })
+        ),
       ...going.map(run => this._running(run)),
+      ...going.flatMap(({ run, worker, givenUp }) =>
+        givenUp === null
+          ? []
+          : [
+              {
+                t: givenUp,
+                order: 1,
+                tell: () => log.measured.givenUp(worker.worker, run, givenUp)
+              }
+            ]
+      ),
       ...this._measurements()
     ];
     happenings.sort((one, other) => one.t - other.t || one.order - other.order);

@@ -285,6 +285,8 @@ export type ClusterInfo = {
   }[];
   readonly threads: number;
   readonly running: number;
+  /** How many of them were cancelled, and go on because no thread can be stopped. Left out: none; or by an observer of before. */
+  readonly runningCancelled?: number;
   /** Submitted or run, whichever is more. */
   readonly tasks: number;
   /** Runs that have ended. Left out by an observer of before. */
@@ -371,6 +373,8 @@ export type SpanRow = {
   /** Subtree totals: tasks done, tasks running, seconds on threads. */
   readonly tasks: number;
   readonly running: number;
+  /** How many of them were cancelled, as of {@link ClusterInfo}. */
+  readonly runningCancelled?: number;
   /** Runs that failed, and tasks that failed without such a run. */
   readonly failed: number;
   /** Of how many tasks the runs are. Left out: none failed; or by an observer of before. */
@@ -475,6 +479,8 @@ export type TaskStreamResult = {
     readonly function: string;
     readonly span: number;
     readonly started: number;
+    /** When it was cancelled: nobody wants its result, and it goes on because no thread can be stopped. Left out: it was not, or that is not told. */
+    readonly cancelled?: number;
     /** Whose it is, by a name as short as tells clients apart; absent: all is one client's. */
     readonly client?: string;
     /** Of one that has seceded: when it held which threads, the newest eight of these stretches (`strip` and `busy` have those before); to null: it does. Left out: never. */

@@ -111,6 +111,11 @@ describe('ClusterCard', () => {
       threads: 2
     });
     expect(textOf(info)).toContain('1\u00a0worker2 threads');
+    const going = { ...info, running: 8 };
+    expect(textOf(going)).toContain('2 threads8 running');
+    expect(textOf({ ...going, runningCancelled: 3 })).toContain(
+      '2 threads8 running, 3 of them cancelled'
+    );
     const ended = info.workers.map(one => ({ ...one, state: 'gone' as const }));
     expect(textOf({ ...info, state: 'ended', workers: ended })).toContain(
       '2\u00a0workers4 threads'

@@ -44,14 +44,22 @@ describe('while a task of a span runs', () => {
         ...notebook!,
         origin: 'notebook' as const,
         running: 2,
+        runningCancelled: 2,
         runningSeconds: 12
       },
-      load!
+      { ...load!, runningCancelled: 1 }
     ];
     const tree = spanTree({ ...after(12), rows }, 'path');
-    expect(tree.map(({ tag, seconds }) => [tag, seconds])).toEqual([
-      ['default', 7 + 7],
-      ['load', 3 + 5]
+    expect(
+      tree.map(({ tag, seconds, running, runningCancelled }) => [
+        tag,
+        seconds,
+        running,
+        runningCancelled
+      ])
+    ).toEqual([
+      ['default', 7 + 7, 1, 1],
+      ['load', 3 + 5, 1, 1]
     ]);
   });
 
@@ -61,7 +69,18 @@ describe('while a task of a span runs', () => {
       expect(
         rows.map(row => row.querySelector('.sw-span-tree-running') !== null)
       ).toEqual([true, true, false]);
-      expect(rows[0]!.getAttribute('title')).toContain('1 running');
+      expect(rows[0]!.getAttribute('title')).toMatch(/ 1 running$/);
+    });
+    const some = after(20);
+    const of = some.rows.map(row => ({
+      ...row,
+      runningCancelled: row.running
+    }));
+    renderedSpanTree({ ...some, rows: of }, host => {
+      const [row] = host.querySelectorAll('.sw-span-tree-row');
+      expect(row!.getAttribute('title')).toMatch(
+        / 1 running, 1 of them cancelled$/
+      );
     });
   });
 });

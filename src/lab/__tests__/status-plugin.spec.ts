@@ -63,7 +63,9 @@ it('is of the notebook in front, whatever is newer', async () => {
   model.turnTo({ notebook: 'two.ipynb' });
   expect(await text()).toMatch(/^2.workers ·/);
   feed.setClusters(one, { ...two, running: 7 });
-  expect(await text()).toContain('7 running');
+  expect(await text()).toContain('7 running ·');
+  feed.setClusters(one, { ...two, running: 7, runningCancelled: 2 });
+  expect(await text()).toContain('7 running, 2 of them cancelled ·');
   // Nothing is said of one that has ended, nor of another in its place.
   feed.setClusters(one, { ...two, state: 'ended' });
   expect(await text()).toBeNull();

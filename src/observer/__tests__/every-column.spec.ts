@@ -172,9 +172,15 @@ const EXPECTED: Partial<
   running: ({ runs, going }) => [
     ...runs
       .filter(({ status }) => status === RunStatus.Lost)
-      .map(run => runningRow({ ...run, started: run.start })),
+      .map(run => runningRow({ ...run, started: run.start, givenUp: null })),
     ...going.map(runningRow)
   ],
+  givenUp: ({ going }) =>
+    going.flatMap(run =>
+      run.givenUp === null
+        ? []
+        : [{ lane: laneOf(run), started: run.started, t: run.givenUp }]
+    ),
   transfers: ({ transfers }) =>
     [...transfers]
       .sort((one, other) => endOf(one) - endOf(other))
@@ -372,6 +378,11 @@ function runningFields(going: ClusterFacts['going']): Fields {
   return seconds > 0 ? { runningSeconds: seconds } : {};
 }
 
+function cancelledFields(going: ClusterFacts['going']): Fields {
+  const count = going.filter(({ givenUp }) => givenUp !== null).length;
+  return count > 0 ? { runningCancelled: count } : {};
+}
+
 /** @param isFull - with the fields that only a program asks for. */
 function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
   const all = [DEFAULT, ...facts.spans];
@@ -458,6 +469,7 @@ function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
       closed: span.closed,
       tasks: runs.length,
       running: going.length,
+      ...cancelledFields(going),
       ...runningFields(going),
       failed: failed.length,
       ...(failed.length > 0 && {

@@ -296,6 +296,28 @@ describe('what is said to run', () => {
     expect(log.now).toBe(9);
   });
 
+  it('is given up whichever is told first, as long as the same run goes on', () => {
+    const given = { lane: 3, started: 5, t: 7 };
+    const log = logWith(
+      ['running', [{ ...going, started: 5 }]],
+      ['givenUp', [given]]
+    );
+    const late = logWith(
+      ['givenUp', [given]],
+      ['running', [{ ...going, started: 5 }]]
+    );
+    for (const each of [log, late]) {
+      expect(each.shape.running.get(idOf(3))?.givenUp).toBe(7);
+      expect(each.shape.givenUpCount).toBe(1);
+      expect(each.now).toBe(7);
+      add(each, ['running', [{ ...going, started: 8 }]]);
+      expect(each.shape.running.get(idOf(3))?.givenUp).toBeUndefined();
+      // Told of the one before, which has ended.
+      add(each, ['givenUp', [{ ...given, started: 6 }]]);
+      expect(each.shape.givenUpCount).toBe(0);
+    }
+  });
+
   it('does not outlast its worker, of whose end the same batch tells first', () => {
     const worker = (number: number, joined: number, left: number): Row => ({
       ...{ worker: number, pid: 1, threads: 1, memoryLimit: 0 },

@@ -57,6 +57,7 @@ const ACTION_OF: readonly (string | null)[] = ACTIVITIES.map((name, i) =>
 class SpanSums {
   tasks = 0;
   running = 0;
+  runningCancelled = 0;
   runningSeconds = 0;
   failed = 0;
   failedTasks = 0;
@@ -89,6 +90,7 @@ class SpanSums {
   add(other: SpanSums): void {
     this.tasks += other.tasks;
     this.running += other.running;
+    this.runningCancelled += other.runningCancelled;
     this.runningSeconds += other.runningSeconds;
     this.failed += other.failed;
     this.failedTasks += other.failedTasks;
@@ -443,6 +445,7 @@ function ownSums(
   for (const running of moment.running.values()) {
     const sums = of(running.span);
     sums.running += 1;
+    sums.runningCancelled += running.givenUp === undefined ? 0 : 1;
     sums.runningSeconds += secondsRunning(moment, running);
   }
   return own;
@@ -646,6 +649,9 @@ function figures(
   return {
     tasks: total.tasks,
     running: total.running,
+    ...(total.runningCancelled > 0 && {
+      runningCancelled: total.runningCancelled
+    }),
     failed: total.failed,
     ...(total.failedTasks > 0 && { failedTasks: total.failedTasks }),
     ...(total.failedUnrun > 0 && { failedUnrun: total.failedUnrun }),

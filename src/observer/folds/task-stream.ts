@@ -611,6 +611,7 @@ function runningOf(context: FoldContext): {
       function: log.name(running.function),
       span: log.spans.numberOf(running.span),
       started: running.started,
+      ...(running.givenUp !== undefined && { cancelled: running.givenUp }),
       ...ownedBy(ownerOf(running.span)),
       ...(places.length > 0 && {
         held: places.slice(-MOST_HELD).map(({ lane, from, to }) => ({

@@ -23,7 +23,8 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
   system: ['t', 'seconds'],
   clocks: ['t', 'offset', 'within'],
   events: ['t'],
-  gaps: ['from', 'to']
+  gaps: ['from', 'to'],
+  givenUp: ['started', 't']
 };
 /** Times and durations; NaN: not known, or not over yet. */
 const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {

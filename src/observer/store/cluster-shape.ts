@@ -46,6 +46,8 @@ export type RunningRow = {
   readonly function: number;
   readonly span: SpanId;
   readonly started: number;
+  /** Since when nobody wants its result; undefined: somebody does. */
+  readonly givenUp?: number | undefined;
 };
 export const NO_LANE = -1;
 
@@ -75,6 +77,11 @@ const MOST_PLACED = 262_144;
 export class ClusterShape {
   readonly workers = new Map<number, WorkerRow>();
   readonly running = new Map<LaneId, RunningRow>();
+  /** By lane the newest run that was given up there: when it began, and since when. Its row of `running` may come later. */
+  private readonly _givenUp = new Map<
+    LaneId,
+    { readonly started: number; readonly t: number }
+  >();
   private readonly _lanes: LaneRow[] = [];
   private readonly _laneIndex = new Map<LaneId, LaneIndex>();
   private readonly _laneOf = new Map<number, LaneId>();
@@ -179,8 +186,28 @@ export class ClusterShape {
     if (row.node === NONE_U32 || !Number.isNaN(left)) {
       this.running.delete(lane);
     } else {
-      this.running.set(lane, row);
+      const given = this._givenUp.get(lane);
+      const isGivenUp = given?.started === row.started;
+      this.running.set(lane, isGivenUp ? { ...row, givenUp: given!.t } : row);
     }
+  }
+
+  /** Nobody wants the result any more of the run that began then. */
+  setGivenUp(lane: LaneId, started: number, t: number): void {
+    this._givenUp.set(lane, { started, t });
+    const row = this.running.get(lane);
+    if (row?.started === started) {
+      this.running.set(lane, { ...row, givenUp: t });
+    }
+  }
+
+  /** How many of the runs that go on were given up. */
+  get givenUpCount(): number {
+    let count = 0;
+    for (const { givenUp } of this.running.values()) {
+      count += givenUp === undefined ? 0 : 1;
+    }
+    return count;
   }
 
   /** Threads of the workers that live. */

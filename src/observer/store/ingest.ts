@@ -138,6 +138,12 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
       }
     }
   },
+  givenUp: (log, block) => {
+    for (const { lane, started, t } of rowsOf(block)) {
+      log.shape.setGivenUp(lane, started, t);
+      log.now = Math.max(log.now, t);
+    }
+  },
   fine: ingestFine,
   meters: ingestMeters,
   totals: (log, block) => appended(log, log.totals, block),

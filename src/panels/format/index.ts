@@ -20,6 +20,7 @@ export {
   executionsText,
   failedRunsText,
   failedText,
+  runningText,
   taskRunsText
 } from './runs-text';
 export { formatPercent, formatShare, shareOf } from './share';

@@ -48,6 +48,7 @@ const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   // How a run ended.
   ['failed', trans => trans.__('failed')],
   ['cancelled', trans => trans.__('cancelled')],
+  ['cancelled, still running', trans => trans.__('cancelled, still running')],
   ['lost', trans => trans.__('lost')],
   ['ok', trans => trans.__('ok')],
   ['running', trans => trans.__('running')],

@@ -10,6 +10,21 @@ export function taskRunsText(
   return trans._n('%2\u00a0task run', '%2\u00a0task runs', count, figure);
 }
 
+/** "8 running", "8 running, 3 of them cancelled": their code goes on. */
+export function runningText(
+  count: number,
+  cancelled: number | undefined,
+  trans: Trans
+): string {
+  return (cancelled ?? 0) === 0
+    ? trans.__('%1 running', formatCount(count))
+    : trans.__(
+        '%1 running, %2 of them cancelled',
+        formatCount(count),
+        formatCount(cancelled!)
+      );
+}
+
 /** "12 executions" of functions: of the parts of a fused task each is one. */
 export function executionsText(
   count: number,

@@ -10,7 +10,8 @@ import {
   formatCount,
   formatDuration,
   formatExactCount,
-  formatTimeRange
+  formatTimeRange,
+  legendWord
 } from '../format';
 import { notices } from '../notices';
 import type { PanelContext } from '../panel-context';
@@ -161,6 +162,7 @@ async function pictureFrom(
     colourBy: model.colourBy,
     palette: context.theme.palette,
     running: showsGroups ? [] : running,
+    goesOnText: legendWord('cancelled, still running', trans),
     now,
     selectedRun: context.selection.selectedRun,
     range: time !== 'all' && 'from' in time ? time : null

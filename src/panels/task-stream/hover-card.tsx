@@ -64,6 +64,7 @@ export function HoverCard(props: {
       {error !== null && (
         <ErrorHeadText head={error} className="sw-card-error" />
       )}
+      {card.note !== '' && <div className="sw-card-note">{card.note}</div>}
       <div className="sw-card-hint">{card.hint}</div>
     </FloatingCard>
   );

@@ -9,8 +9,10 @@ import type { IInk } from '../../charts/ink';
 import {
   type BoxArea,
   hatchSeceded,
-  markFailed
+  markFailed,
+  struckLine
 } from '../../charts/lane-fills';
+import { PATTERN_FROM } from '../../charts/lane-raster';
 import { runningFill, textOn } from '../../charts/theme';
 import type { LaneIndex } from '../../records/ids';
 import type { TileData } from '../../feed/feed-types';
@@ -67,6 +69,13 @@ export class LaneOverlay {
       const { y, height } = laneBox(scene, top, false);
       context.fillStyle = fill;
       context.fillRect(left, y, Math.max(1, right - left), height);
+      const isCancelled = task.cancelled !== undefined;
+      if (isCancelled && right - left >= PATTERN_FROM * ratio) {
+        // As boxes that have ended, in the colour of the edge that moves: theirs is hardly seen on the pale fill.
+        const line = struckLine({ left, right, y, height }, ratio);
+        context.fillStyle = palette.text;
+        context.fillRect(left, line.y, right - left, line.height);
+      }
       context.fillStyle = palette.text;
       context.fillRect(
         right - Math.round(2 * ratio),
@@ -74,6 +83,11 @@ export class LaneOverlay {
         Math.round(2 * ratio),
         height
       );
+      if (isCancelled) {
+        const box = { left, right: right - 2 * ratio, y, height };
+        this._drawCancelledLabel(context, scene, task.function, fill, box);
+        continue;
+      }
       this._drawLabel(
         context,
         scene,
@@ -84,6 +98,23 @@ export class LaneOverlay {
         y,
         height
       );
+    }
+  }
+
+  /** With what it is where there is room, else the name alone. */
+  private _drawCancelledLabel(
+    context: IInk,
+    scene: LaneScene,
+    name: string,
+    fill: string,
+    box: BoxArea
+  ): void {
+    const { goesOnText = '' } = scene;
+    const isWhole =
+      goesOnText !== '' &&
+      this._drawPlate(context, scene, `${name} · ${goesOnText}`, fill, box);
+    if (!isWhole) {
+      this._drawPlate(context, scene, name, fill, box);
     }
   }
 
@@ -112,22 +143,32 @@ export class LaneOverlay {
     }
   }
 
-  /** On a plate of the box's colour: lines go through the box. */
   private _drawHeldLabel(
     context: IInk,
     scene: LaneScene,
     name: string,
     box: BoxArea
   ): void {
-    const { palette, pixelRatio: ratio } = scene;
     const fill = colourOf(scene, BoxKind.Seceded, name);
+    this._drawPlate(context, scene, name, fill, box);
+  }
+
+  /** A label on a plate of the box's colour: lines go through the box. Returns whether there is room. */
+  private _drawPlate(
+    context: IInk,
+    scene: LaneScene,
+    name: string,
+    fill: string,
+    box: BoxArea
+  ): boolean {
+    const { palette, pixelRatio: ratio } = scene;
     const font = `${11 * ratio}px ${palette.uiFont}`;
     context.font = font;
     const width = this._textWidth(context, font, shownText(name)) + 6 * ratio;
     const x = Math.max(box.left, 0) + 2 * ratio;
     const height = 14 * ratio;
     if (x + width + 3 * ratio > box.right || box.height < height) {
-      return;
+      return false;
     }
     context.fillStyle = fill;
     context.fillRect(x, box.y + (box.height - height) / 2, width, height);
@@ -141,6 +182,7 @@ export class LaneOverlay {
       box.y,
       box.height
     );
+    return true;
   }
 
   /** Names in wide boxes, ✕ in failed ones, the outline of the selected one. */

@@ -14,6 +14,8 @@ type RunningBox = {
   readonly key: string;
   readonly function: string;
   readonly started: number;
+  /** When it was cancelled; absent: it was not. */
+  readonly cancelled?: number;
   /** As of `TaskStreamResult.running`. */
   readonly held?: TaskStreamResult['running'][number]['held'];
 };
@@ -37,6 +39,8 @@ export type LaneScene = {
   readonly colourBy: 'function' | 'kind';
   readonly palette: Palette;
   readonly running: readonly RunningBox[];
+  /** What stands behind the name of one that was cancelled and goes on; absent: nothing. */
+  readonly goesOnText?: string;
   /** Right edge of what runs; null when nothing is live. */
   readonly now: number | null;
   readonly selectedRun: number | null;

@@ -60,7 +60,8 @@ export class LanesDrawing implements IDisposable {
   constructor(
     private readonly _model: TaskStreamModel,
     private readonly _theme: ITheme,
-    private readonly _selection: SelectionModel
+    private readonly _selection: SelectionModel,
+    private readonly _goesOnText = ''
   ) {}
 
   /** The lanes have a new layout. */
@@ -175,6 +176,7 @@ export class LanesDrawing implements IDisposable {
         from: running.started,
         to: this._model.now,
         running: true,
+        cancelled: running.cancelled,
         key: running.key,
         client: running.client
       };
@@ -203,6 +205,7 @@ export class LanesDrawing implements IDisposable {
         from,
         to,
         running: true,
+        cancelled: task.cancelled,
         key: task.key,
         client: task.client
       };
@@ -394,6 +397,7 @@ export class LanesDrawing implements IDisposable {
         colourBy: model.colourBy,
         palette,
         running: this._running(),
+        goesOnText: this._goesOnText,
         now: model.isLive ? model.now : null,
         selectedRun: this._selection.selectedRun,
         range: model.brush ?? chosenRange(this._selection)

@@ -9,7 +9,7 @@ import * as React from 'react';
 import { shownText } from '../../base/shown-text';
 import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
-import { formatDuration, formatExactCount } from '../format';
+import { formatDuration, formatExactCount, legendWord } from '../format';
 import { FloatingCard } from '../floating-card';
 import type { ITheme } from '../panel-context';
 import type { Standing } from '../worker-standing';
@@ -26,6 +26,7 @@ import {
   bandLevels,
   laneText,
   leftOutText,
+  runningOf,
   spansText,
   summaryText,
   workerHeaders
@@ -50,7 +51,13 @@ type LanesViewProps = {
 export function LanesView(props: LanesViewProps): JSX.Element {
   const { model, pointer, theme, trans, selection, hasRange } = props;
   const [drawing] = React.useState(
-    () => new LanesDrawing(model, theme, selection)
+    () =>
+      new LanesDrawing(
+        model,
+        theme,
+        selection,
+        legendWord('cancelled, still running', trans)
+      )
   );
   const [, redraw] = React.useReducer((count: number) => count + 1, 0);
   const scroller = React.useRef<HTMLDivElement>(null);
@@ -264,7 +271,7 @@ export function LaneName(props: {
   );
 }
 
-/** "8 running · live at 29.6 s", "0 running · last task ended at 29.6 s", or how long the run took. */
+/** "8 running, 3 of them cancelled · live at 29.6 s", "0 running · last task ended at 29.6 s", or how long the run took. */
 export function nowText(
   model: TaskStreamModel,
   trans: TranslationBundle
@@ -286,8 +293,8 @@ export function nowText(
         );
   }
   return trans.__(
-    '%1 running · live at %2',
-    result.running.length,
+    '%1 · live at %2',
+    runningOf(result.running, trans),
     formatDuration(result.now)
   );
 }

@@ -24,7 +24,12 @@ import {
   svgFile,
   textNode
 } from '../../charts/svg';
-import { functionColour, type Palette, topLines } from '../../charts/theme';
+import {
+  functionColour,
+  type Palette,
+  runningFill,
+  topLines
+} from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { axisTicks, bandShapes, stripShapes } from './figure';
 import { BAND_HEIGHT, placedLabels, stripColour } from './frame-painter';
@@ -395,16 +400,24 @@ function swatchSvg(
     hatchSeceded(ink, palette, box, box.right, 1);
     return [svgElement('rect', { ...place, fill: palette.other }), ink.drawn];
   }
-  if (item.kind === 'cancelled') {
+  if (item.kind === 'cancelled' || item.kind === 'cancelled-running') {
     const box = { left: x, right: x + SWATCH, y, height: SWATCH };
     const struck = struckLine(box, 1);
     return [
-      svgElement('rect', { ...place, fill: palette.other }),
+      svgElement('rect', {
+        ...place,
+        fill:
+          item.kind === 'cancelled'
+            ? palette.other
+            : runningFill(palette, palette.other)
+      }),
       svgElement('rect', {
         ...place,
         y: struck.y,
         height: struck.height,
-        ...fillOf(palette.patternLine)
+        ...fillOf(
+          item.kind === 'cancelled' ? palette.patternLine : palette.text
+        )
       })
     ];
   }

@@ -34,6 +34,7 @@ import {
   legendWord,
   partWord,
   processesText,
+  runningText,
   shareOf,
   type TableCell,
   taskRunsText,
@@ -410,6 +411,7 @@ export type LegendItem =
         | 'compute'
         | 'seceded'
         | 'cancelled'
+        | 'cancelled-running'
         /** Its boxes have no look of their own. */
         | 'unmarked';
       readonly name: string;
@@ -496,7 +498,26 @@ export function legendItems(
       )
     });
   }
-  return [...items, ...endedItems(result.kinds, trans)];
+  const going = cancelledCount(result.running);
+  return [
+    ...items,
+    ...endedItems(result.kinds, trans),
+    ...(going === 0
+      ? []
+      : [
+          {
+            kind: 'cancelled-running' as const,
+            name: legendWord('cancelled, still running', trans),
+            text: formatCount(going),
+            title: trans._n(
+              '%2\u00a0running task was cancelled. Its code goes on and holds its thread: Python cannot stop it.',
+              '%2\u00a0running tasks were cancelled. Their code goes on and holds their threads: Python cannot stop it.',
+              going,
+              formatCount(going)
+            )
+          }
+        ])
+  ];
 }
 
 type EndedKind = 'failed' | 'cancelled' | 'unmarked';
@@ -686,6 +707,8 @@ export type HoveredBox = {
   readonly running: boolean;
   readonly key?: string;
   readonly span?: string;
+  /** Of a running task: when it was cancelled, if it was. */
+  readonly cancelled?: number | undefined;
   /** Of a running task: whose it is, if there are several. */
   readonly client?: string;
 };
@@ -697,6 +720,8 @@ type Card = {
   readonly key: string;
   readonly rows: readonly { readonly label: string; readonly text: string }[];
   readonly error: string;
+  /** Why it goes on although it was cancelled, and how to end it. */
+  readonly note: string;
   readonly hint: string;
 };
 
@@ -722,6 +747,7 @@ export function cardOf(
       key: '',
       rows,
       error: '',
+      note: '',
       hint: trans.__('double click: zoom until each is seen')
     };
   }
@@ -802,8 +828,32 @@ export function cardOf(
     key: detail?.key ?? box.key ?? '',
     rows,
     error: detail?.error ?? '',
+    note: cancelledText(box, trans),
     hint: trans.__('click: details · double click: zoom · Alt click: hide')
   };
+}
+
+/** Why a task goes on that was cancelled, and what ends it; '': it was not. Only schedulers of Spanwise tell of such tasks. */
+function cancelledText(
+  { cancelled, beside, to, worker }: HoveredBox,
+  trans: Trans
+): string {
+  if (cancelled === undefined) {
+    return '';
+  }
+  const ago = formatDuration(Math.max(0, to - cancelled));
+  const remedy = `client.restart_workers([${JSON.stringify(worker)}])`;
+  return beside?.[0] === 'seceded'
+    ? trans.__(
+        'Cancelled %1 ago. Its code goes on: Python cannot stop it. %2 ends all that its worker runs.',
+        ago,
+        remedy
+      )
+    : trans.__(
+        'Cancelled %1 ago. Its code goes on and holds its thread: Python cannot stop it. %2 ends all that its worker runs.',
+        ago,
+        remedy
+      );
 }
 
 /** The fused task of which the box is one part; null if the box is all of its task. */
@@ -888,7 +938,10 @@ function asideText(
   trans: Trans
 ): string {
   if (box.running) {
-    return trans.__('running');
+    return legendWord(
+      box.cancelled === undefined ? 'running' : 'cancelled, still running',
+      trans
+    );
   }
   if (box.inStrip) {
     return trans.__('in the background');
@@ -1061,7 +1114,7 @@ export function summaryText(
     );
   }
   if (running.length > 0) {
-    sentences.push(trans.__('%1 running.', formatCount(running.length)));
+    sentences.push(trans.__('%1.', runningOf(running, trans)));
   }
   if (kinds.failed > 0) {
     sentences.push(
@@ -1089,6 +1142,18 @@ export function summaryText(
   return sentences.join(' ');
 }
 
+/** "8 running, 3 of them cancelled" */
+export function runningOf(
+  running: TaskStreamResult['running'],
+  trans: Trans
+): string {
+  return runningText(running.length, cancelledCount(running), trans);
+}
+
+function cancelledCount(running: TaskStreamResult['running']): number {
+  return running.filter(({ cancelled }) => cancelled !== undefined).length;
+}
+
 /** What a screen reader says as the figures change: "40 task runs, 8 running, 15 failed runs of 3 tasks". */
 export function liveText(
   { tasks, running, kinds }: TaskStreamResult,
@@ -1096,7 +1161,7 @@ export function liveText(
 ): string {
   return [
     taskRunsText(tasks, trans),
-    trans.__('%1 running', formatCount(running.length)),
+    runningOf(running, trans),
     failedRunsText(kinds.failed, kinds.failedTasks, trans)
   ].join(', ');
 }

@@ -1,5 +1,5 @@
 import { denseIds } from '../../testing/ids';
-import { RunStatus } from '../../records/enumerations';
+import { NONE_U32, RunStatus } from '../../records/enumerations';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
 import { InvalidTransition, TaskState } from '..';
 import type { IPlacementPolicy } from '../placement';
@@ -1001,6 +1001,26 @@ describe('runs that are given up', () => {
     expect(s.said()).toEqual(['assign 1: b c']);
     s.finish(0, 'a', { runIds: [run] });
     expect(s.said()).toEqual(['assign 0: d']);
+  });
+
+  it('are named as they are released, and what has ended is not', () => {
+    const s = two();
+    const released = () =>
+      s.scheduler
+        .takeInstructions()
+        .flatMap(each => (each.type === 'release' ? [...each.runIds] : []));
+    s.submit('a b', { want: 'a b' });
+    const run = s.runId('a');
+    s.scheduler.takeInstructions();
+    s.cancel('a');
+    expect(released()).toEqual([run]);
+    // It asks to run anew: its run is over.
+    s.finish(1, 'b', { status: RunStatus.Rescheduled });
+    expect(released()).toEqual([NONE_U32]);
+    s.finish(1, 'b');
+    s.scheduler.takeInstructions();
+    s.cancel('b');
+    expect(released()).toEqual([NONE_U32]);
   });
 
   it('have none if they had not begun', () => {

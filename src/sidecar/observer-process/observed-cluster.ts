@@ -376,6 +376,7 @@ export class ObservedCluster {
       })),
       threads: shape.threads,
       running: this.ended ? 0 : shape.running.size,
+      ...(shape.givenUpCount > 0 && { runningCancelled: shape.givenUpCount }),
       tasks: Math.max(store.nodes.endRow, store.runCount),
       runs: store.runCount,
       ...this._functions(),

@@ -1,5 +1,5 @@
 /** Carries out what the core decides. In the scheduler process. */
-import { StoredKind } from '../../records/enumerations';
+import { NONE_U32, StoredKind } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
 import type { Forgotten, Instruction, Release, Report } from '../../scheduler';
 import type { AcceptedLink } from '../../link/door';
@@ -225,8 +225,8 @@ export class InstructionPerformer {
   }
 
   private _release(release: Release): void {
-    const { worker, taskIds, held, nbytes } = release;
-    const { rows, workers, log } = this._cluster;
+    const { worker, taskIds, runIds, held, nbytes } = release;
+    const { at, rows, workers, log } = this._cluster;
     const session = workers.get(worker);
     if (session !== undefined) {
       const ids = { taskId: outerIds(rows, taskIds), held };
@@ -249,6 +249,9 @@ export class InstructionPerformer {
           unfinishedSince: rows.unfinishedSince[task]!,
           attempts: rows.attempts[task]!
         });
+        if (runIds[i] !== NONE_U32) {
+          log.measured.givenUp(worker, runIds[i]!, at);
+        }
       }
     }
   }

@@ -431,6 +431,26 @@ describe('a run of a task that was given up', () => {
     expect([...facts.attempts]).toEqual([10, 1]);
   });
 
+  it('is cancelled, also of a task that the scheduler knows and runs anew', () => {
+    const { log, tables } = newLog();
+    const facts = twoTasks(log);
+    log.workerJoined(101, JOINED);
+    log.measured.givenUp(5, 8, 3);
+    const failed = { status: RunStatus.Failed };
+    log.finished(
+      5,
+      ended([RUN, { ...RUN, runId: 9 }, { ...RUN, ...failed, runId: 8 }]),
+      denseIds(0, 0, 0),
+      facts
+    );
+    log.seal(110);
+    expect(tables.runs).toMatchObject([
+      { run: 8, status: RunStatus.Cancelled },
+      { run: 9, status: RunStatus.Ok },
+      { run: 8, status: RunStatus.Failed }
+    ]);
+  });
+
   it('is none if it had not begun, and a gap if nothing is known of it', () => {
     const { log, tables } = newLog();
     const facts = twoTasks(log);

@@ -11,7 +11,8 @@ const going = (run: number, started: number): GoingRun => ({
   span: spanIds(0)[0]!,
   attempt: 1,
   unfinishedSince: 0,
-  started
+  started,
+  isGivenUp: false
 });
 
 /** The runs that are lost if the worker dies now: thread and number. */

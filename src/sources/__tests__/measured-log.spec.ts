@@ -373,6 +373,49 @@ describe('what a worker says that runs', () => {
     expect([...facts.unfinishedSince]).toEqual([1, 4]);
   });
 
+  it('is told to be given up, whether that or its start is heard of first', () => {
+    const { facts, taskOf } = twoTasks();
+    const tell = (...rows: ReturnType<typeof going>[]) =>
+      log.measured.running(4, sent<'running'>(...rows), taskOf, facts);
+    const first = going({ thread: 2, runId: 6 });
+    const second = going({ thread: 0, taskId: 71, runId: 7, started: 103.5 });
+    tell(first);
+    log.measured.givenUp(4, 6, 2.5);
+    log.measured.givenUp(4, 7, 3);
+    // Of workers that have left, and of runs that were not begun, nothing is to be said.
+    log.measured.givenUp(9, 8, 3.25);
+    tell(second, going({ thread: 1, taskId: 71, runId: 9 }));
+    // It has left its thread to others, and is drawn beside it.
+    tell({ ...first, thread: 3 });
+    log.seal(105);
+    expect(tables.givenUp).toEqual([
+      { lane: 4, started: 2, t: 2.5 },
+      { lane: 2, started: 3.5, t: 3 },
+      { lane: 5, started: 2, t: 2.5 }
+    ]);
+  });
+
+  it('is cancelled, not lost, if it was given up before its worker ended', () => {
+    const { facts, taskOf } = twoTasks();
+    log.measured.running(
+      4,
+      sent<'running'>(
+        going({ thread: 0, runId: 6 }),
+        going({ thread: 1, taskId: 71, runId: 7 })
+      ),
+      taskOf,
+      facts
+    );
+    log.measured.givenUp(4, 6, 2.5);
+    const lost = log.workerLeft(104, 4, 'restarted', facts);
+    log.seal(105);
+    expect(tables.runs).toMatchObject([
+      { run: 6, status: RunStatus.Cancelled },
+      { run: 7, status: RunStatus.Lost }
+    ]);
+    expect([...lost]).toEqual([31]);
+  });
+
   it('is no attempt of the task that has the number of a forgotten one', () => {
     const { facts, taskOf } = twoTasks();
     log.measured.running(

@@ -43,6 +43,8 @@ export function waitShares(
 type LogOptions = {
   /** Each thread has begun another task at the run's end. */
   readonly live?: boolean;
+  /** So many of these were cancelled as soon as they had begun, and go on. */
+  readonly cancelled?: number;
 };
 
 /** The log, taken in. */
@@ -82,7 +84,7 @@ class DrawnLog {
     const tasks = tasksOf(_run);
     this._addTasks(tasks);
     if (options.live === true) {
-      this._addRunning(tasks.length);
+      this._addRunning(tasks.length, options.cancelled ?? 0);
     }
     this._addSamples(tasks);
     this._addMemory();
@@ -112,7 +114,8 @@ class DrawnLog {
       'memorySamples',
       'transfers',
       'system',
-      'events'
+      'events',
+      'givenUp'
     ];
     return order
       .filter(table => this._rows.has(table))
@@ -330,7 +333,7 @@ class DrawnLog {
     );
   }
 
-  private _addRunning(runs: number): void {
+  private _addRunning(runs: number, cancelled: number): void {
     const { workers, threads, end } = this._run;
     const span = this._run.spans.at(-1)!.span;
     for (let lane = 0; lane < workers * threads; lane += 1) {
@@ -343,6 +346,13 @@ class DrawnLog {
         span,
         started: end + 0.02 * lane
       });
+      if (lane < cancelled) {
+        this._add('givenUp', {
+          lane: FIRST_LANE + lane,
+          started: end + 0.02 * lane,
+          t: end + 0.02 * lane + 0.25
+        });
+      }
     }
   }
 

@@ -1,7 +1,7 @@
 /**
  * A page with one panel and the observer behind it, to look at and to measure:
  *
- *   page.html?panel=task-stream&shade=dark&live&delay=100&functions=50     a drawn run
+ *   page.html?panel=task-stream&shade=dark&live&cancelled=2&delay=100      a drawn run
  *   page.html?panel=fine-metrics&runs=20000                                a synthetic one of so many runs
  *   page.html?panel=compare&functions=12                                   with an earlier run
  *   page.html?runs=100000&workers=1000&mean=400                            on so many workers, of so many milliseconds
@@ -47,7 +47,10 @@ const { feed } = new ObservedPage({
           meanMilliseconds: Number(query.get('mean') ?? 40),
           partsShare: 0.3
         })
-      : drawnLog(drawn, { live: isLive }),
+      : drawnLog(drawn, {
+          live: isLive,
+          cancelled: Number(query.get('cancelled') ?? 0)
+        }),
   earlier:
     query.get('panel') === 'compare'
       ? drawnLog(firstLook(2 * Number(query.get('functions') ?? 0) + 3))

@@ -1,5 +1,11 @@
 import { english } from '../../../testing/translators';
-import { executionsText, failedRunsText, failedText, taskRunsText } from '..';
+import {
+  executionsText,
+  failedRunsText,
+  failedText,
+  runningText,
+  taskRunsText
+} from '..';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 
@@ -16,6 +22,19 @@ it('says what is counted, one as one', () => {
   expect(plain(taskRunsText(1_250_000, english, '1,250,000'))).toBe(
     '1,250,000 task runs'
   );
+});
+
+it('says how many of what runs were cancelled, where some were', () => {
+  const texts = [
+    runningText(8, undefined, english),
+    runningText(8, 0, english),
+    runningText(12_640, 3, english)
+  ];
+  expect(texts).toEqual([
+    '8 running',
+    '8 running',
+    '12,640 running, 3 of them cancelled'
+  ]);
 });
 
 it('says of how many tasks failed runs are, where that is told', () => {

@@ -7,11 +7,14 @@ import type { TileData } from '../../../feed/feed-types';
 import { BoxKind } from '../../../records/enumerations';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { laneIndices } from '../../../testing/ids';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { english } from '../../../testing/translators';
 import type { LaneScene } from '../lane-scene';
 import { notesOf } from '../lane-notes';
 import { lanesSvg } from '../picture-lanes';
-import { BOX_KINDS, cardOf, type HoveredBox } from '../rows';
+import { BOX_KINDS, cardOf, type HoveredBox, legendItems } from '../rows';
 import { tileSeconds } from '../tile-plan';
 
 const LEVEL = 10;
@@ -123,5 +126,101 @@ describe('boxes of cancelled tasks', () => {
     };
     const { title, aside } = cardOf(box, null, english);
     expect([title, aside]).toEqual(['a', 'cancelled']);
+  });
+});
+
+describe('boxes of cancelled tasks that go on', () => {
+  const GOES_ON = 'cancelled, still running';
+  const going: HoveredBox = {
+    run: null,
+    function: 'a',
+    kind: 'compute',
+    inStrip: false,
+    tasks: 1,
+    from: 2,
+    to: 20,
+    worker: 'worker-3',
+    thread: 0,
+    running: true,
+    cancelled: 8,
+    key: 'a-1'
+  };
+
+  /** The rectangles and texts that stand over the boxes of one that has run for `seconds`. */
+  function drawn(seconds: number, cancelled?: number) {
+    const tile = { ...tileOf(), laneIndex: tileOf().laneIndex.slice(0, 0) };
+    const second = tileSeconds(LEVEL) / 512;
+    const scene: LaneScene = {
+      ...sceneOf(tile),
+      running: [
+        {
+          laneIndex: laneIndices([0])[0]!,
+          key: 'a-1',
+          function: 'a',
+          started: 10 * second,
+          ...(cancelled !== undefined && { cancelled })
+        }
+      ],
+      now: (10 + seconds) * second,
+      goesOnText: GOES_ON
+    };
+    const { markup } = lanesSvg(scene, [], text => 6 * text.length);
+    const rects = [
+      ...markup.matchAll(
+        /<rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)" fill="([^"]+)"/g
+      )
+    ].map(([, x, y, w, h]) => [x, y, w, h].map(Number));
+    const texts = [...markup.matchAll(/>([^<>]+)<\/text>/g)].map(
+      ([, text]) => text
+    );
+    return {
+      struck: rects.filter(([, , , height]) => height === 2),
+      texts: texts.filter(text => text!.startsWith('a'))
+    };
+  }
+
+  it('are struck through as those that have ended, and say what they are', () => {
+    expect(drawn(400).struck).toEqual([]);
+    expect(drawn(400).texts).toEqual(['a']);
+    expect(drawn(400, 1)).toEqual({
+      struck: [[10, 27, 400, 2]],
+      texts: [`a · ${GOES_ON}`]
+    });
+    // Without room for all of it the name, or nothing.
+    expect(drawn(60, 1)).toEqual({
+      struck: [[10, 27, 60, 2]],
+      texts: ['a']
+    });
+    expect(drawn(3, 1)).toEqual({ struck: [], texts: [] });
+  });
+
+  it('say in the card since when, why they go on, and what ends them', () => {
+    const { aside, note, rows } = cardOf(going, null, english);
+    expect(aside).toBe(GOES_ON);
+    expect(note).toBe(
+      'Cancelled 12.0\u00a0s ago. Its code goes on and holds its thread: Python cannot stop it. client.restart_workers(["worker-3"]) ends all that its worker runs.'
+    );
+    expect(rows.map(({ label }) => label)).toContain('running');
+    const beside = cardOf({ ...going, beside: ['seceded', 1] }, null, english);
+    expect(beside.note).toContain('ago. Its code goes on: Python');
+    const wanted = { ...going, cancelled: undefined };
+    expect(cardOf(wanted, null, english)).toMatchObject({
+      aside: 'running',
+      note: ''
+    });
+  });
+
+  it('have an entry of the legend, with how many there are', () => {
+    const run = firstLook();
+    const itemOf = (cancelled: number) =>
+      legendItems(
+        ask(drawnStore(run, { live: true, cancelled }), 'task-stream', {
+          now: run.end + 0.9
+        }),
+        'function',
+        english
+      ).find(({ name }) => name === GOES_ON);
+    expect(itemOf(0)).toBeUndefined();
+    expect(itemOf(2)).toMatchObject({ kind: 'cancelled-running', text: '2' });
   });
 });

@@ -20,6 +20,19 @@ function textOf(over: Partial<typeof result>): string {
 }
 
 describe('the time beside the tools', () => {
+  it('says how many of what runs were cancelled', () => {
+    const some = ask(
+      drawnStore(run, { live: true, cancelled: 2 }),
+      'task-stream',
+      {
+        now: run.end + 0.9
+      }
+    );
+    expect(textOf({ running: some.running, now: 29.6 })).toBe(
+      `${some.running.length} running, 2 of them cancelled · live at 29.6 s`
+    );
+  });
+
   it('is called live only while something runs', () => {
     const running = result.running.length;
     expect(textOf({ now: 29.6 })).toBe(`${running} running · live at 29.6 s`);

@@ -675,6 +675,7 @@ describe('the card of a box', () => {
       key: 'load-1',
       rows: expect.anything(),
       error: '',
+      note: '',
       hint: 'click: details · double click: zoom · Alt click: hide'
     });
     expect(lines({})).toEqual([

@@ -1,0 +1,102 @@
+"""Tasks that are cancelled while they run: they go on, and panels are told so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise import Client, Future
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with Client(n_workers=1, threads_per_worker=2) as client:
+        yield client
+
+
+def held(file: str) -> str:
+    """Runs until a file is there; it waits as what Python cannot stop."""
+    end = time.monotonic() + LIMIT_SECONDS
+    while not Path(file).exists():
+        if time.monotonic() > end:
+            raise TimeoutError(file)
+        time.sleep(0.01)
+    return file
+
+
+def running(client: Client) -> dict[str, dict[str, Any]]:
+    """By key, what the Task Stream is told of what runs."""
+    return {each["key"]: each for each in client._observed.query("task-stream")["running"]}
+
+
+def statuses(client: Client) -> dict[str, str]:
+    return {record["key"]: record["status"] for record in client.get_task_stream()}
+
+
+def begun(client: Client, tmp_path: Path, *names: str) -> list[Future]:
+    futures = [client.submit(held, str(tmp_path / name), key=name) for name in names]
+    wait_until("all run", lambda: set(running(client)) == set(names))
+    return futures
+
+
+def test_it_is_told_apart_while_it_runs_and_when_it_has_ended(
+    client: Client, tmp_path: Path
+) -> None:
+    wanted, unwanted = begun(client, tmp_path, "wanted", "unwanted")
+    assert not any("cancelled" in each for each in running(client).values())
+
+    unwanted.cancel()
+    found = wait_until(
+        "one is told to be cancelled",
+        lambda: {key: each for key, each in running(client).items() if "cancelled" in each},
+    )
+    assert set(found) == {"unwanted"}
+    now = client._observed.query("task-stream")["now"]
+    assert found["unwanted"]["started"] < found["unwanted"]["cancelled"] <= now
+    # It holds its thread, and the client knows it no more.
+    assert set(running(client)) == {"wanted", "unwanted"}
+    assert [list(keys) for keys in client.processing().values()] == [["wanted"]]
+    spans = client._observed.query("spans", params={"all": True, "after": 0})["rows"]
+    assert (2, 1) in {(row["running"], row.get("runningCancelled")) for row in spans}
+    assert max(info.running for info in client.spans()) == 2
+
+    (tmp_path / "unwanted").touch()
+    wait_until("it has ended", lambda: set(running(client)) == {"wanted"})
+    wait_until("its record is there", lambda: statuses(client) == {"unwanted": "cancelled"})
+    (tmp_path / "wanted").touch()
+    assert wanted.result(LIMIT_SECONDS) == str(tmp_path / "wanted")
+    assert statuses(client) == {"unwanted": "cancelled", "wanted": "OK"}
+
+
+def test_it_is_cancelled_too_when_its_worker_is_restarted(client: Client, tmp_path: Path) -> None:
+    (unwanted,) = begun(client, tmp_path, "unwanted")
+    unwanted.cancel()
+    wait_until("it is told", lambda: "cancelled" in running(client).get("unwanted", {}))
+    # (as the card of its box says)
+    client.restart_workers(["worker-0"])
+    wait_until("it has ended", lambda: not running(client))
+    wait_until("its record is there", lambda: statuses(client) == {"unwanted": "cancelled"})
+
+
+def test_one_that_a_failed_task_needed_is_cancelled_although_the_scheduler_knows_it(
+    client: Client, tmp_path: Path
+) -> None:
+    (needed,) = begun(client, tmp_path, "needed")
+
+    def fails() -> None:
+        raise ValueError("it fails")
+
+    failed = client.submit(fails, key="failed")
+    both = client.submit(lambda *inputs: inputs, needed, failed, key="both")
+    with pytest.raises(ValueError, match="it fails"):
+        both.result(LIMIT_SECONDS)
+    # As an input of a task that has failed, it is known as long as that.
+    needed.release()
+    wait_until("it is told", lambda: "cancelled" in running(client).get("needed", {}))
+    (tmp_path / "needed").touch()
+    wait_until("its record is there", lambda: statuses(client).get("needed") == "cancelled")
