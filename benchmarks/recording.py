@@ -4,7 +4,7 @@
 
 Of each pair the ratio, of these the median: that outlasts the machine's mood, which changes over
 minutes. The CPU time of all processes says the same again, and repeats better on shared cores;
-that of each role says whose it is. What follows within 0.4 s of the result counts as well, on both
+that of each role says whose it is. What follows within 0.75 s of the result counts as well, on both
 sides. Threads are looked at by the clock on the wall, so that recording takes the more CPU the
 longer a run has to wait for a core.
 """
@@ -27,9 +27,9 @@ LASTING = "10 ms tasks"
 #: By how many per cent recording may take longer.
 MOST_PERCENT, MOST_PERCENT_OF_LASTING = 8.0, 2.0
 RECORDED, BARE = "spanwise", "spanwise-unrecorded"
-#: The last rows of a run wait for up to 0.2 s in the scheduler, and the observer takes them in
+#: The last rows of a run wait for up to 0.5 s in the scheduler, and the observer takes them in
 #: when the result is there: after so many seconds all CPU time is spent that the run has caused.
-SETTLE_SECONDS = 0.4
+SETTLE_SECONDS = 0.75
 
 
 CLOCKS: dict[str, Callable[[dict[str, Any]], float]] = {

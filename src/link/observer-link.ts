@@ -42,6 +42,8 @@ type ObserverLinkOptions = {
   readonly open: OpenFields;
   /** Rows left the ring before this observer had them. */
   onGap(gaps: readonly LogGap[]): void;
+  /** Nobody asks what has been delivered before the log ends: while nobody looks, the observer need not say so each time. */
+  readonly isPatient?: boolean;
   /** Whether anybody looks at what this observer has; told when it changes, and at first somebody may. */
   onViewers?(hasViewers: boolean): void;
   /** For the program's own log. */
@@ -268,7 +270,12 @@ export class ObserverLink {
     const blobs = this._ring.take(QUEUE_BYTES);
     if (blobs.length > 0) {
       const known = this._readsConstants ? blobs : blobs.map(wholeBlock);
-      link.send('block', {}, {}, known);
+      // (the first of a link is waited for: it says that the link is a good one)
+      const ackMayWait =
+        this._options.isPatient === true &&
+        this._isBelieved &&
+        !this._hasViewers;
+      link.send('block', { ackMayWait }, {}, known);
     }
     const gaps = this._ring.takeGaps();
     if (gaps.length > 0) {

@@ -19,7 +19,10 @@ export const SEAL_SECONDS = 0.05;
  * panel is drawn more than four times a second.
  */
 export const BUSY_SEAL_SECONDS = 0.2;
-/** The same while nobody looks: what a process that is killed had not sent yet is lost. */
+/**
+ * So long a row waits while nobody looks, also after a rest, so that a short computation is one seal: what a process that is killed had not
+ * sent yet is lost.
+ */
 export const UNSEEN_SEAL_SECONDS = 0.5;
 
 export type SealedBlock = {
@@ -90,11 +93,12 @@ export class LogWriter {
       return null;
     }
     this._openSince ??= now;
-    const due = Math.max(
-      this._openSince + SEAL_SECONDS,
-      this._sealedAt +
-        (this.hasViewers ? BUSY_SEAL_SECONDS : UNSEEN_SEAL_SECONDS)
-    );
+    const due = this.hasViewers
+      ? Math.max(
+          this._openSince + SEAL_SECONDS,
+          this._sealedAt + BUSY_SEAL_SECONDS
+        )
+      : this._openSince + UNSEEN_SEAL_SECONDS;
     if (fullest < SEAL_BYTES && now < due) {
       return due;
     }

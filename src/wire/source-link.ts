@@ -33,8 +33,14 @@ export const SOURCE_LINK = {
       /** Of a cluster that a Jupyter server shares among notebooks: the folder of the packages that they have in common. */
       environment: v.optional(text, '')
     }),
-    /** Each blob is one block of bytes (records/block.ts), seq ascending. → `ack` at least every 64 blocks */
-    block: message({}),
+    /**
+     * Each blob is one block of bytes (records/block.ts), seq ascending. → `ack` at least every 64 blocks, and, unless that may wait, at once.
+     * With all that came before, `end` is acknowledged at once.
+     */
+    block: message({
+      /** Nothing waits for `ack`: it may come with a later one. */
+      ackMayWait: v.optional(flag, false)
+    }),
     end: message({
       why: v.picklist([
         'closed',

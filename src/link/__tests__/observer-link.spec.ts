@@ -72,6 +72,8 @@ describe('the link to the observer', () => {
   };
   /** The blocks' bytes. */
   let blobs: Uint8Array[];
+  /** Of each message with blocks, whether its acknowledgement may wait. */
+  let mayWait: boolean[];
   /** How it answers blocks. */
   let answer: (link: AcceptedLink<'source'>) => void;
   const sources: AcceptedLink<'source'>[] = [];
@@ -88,6 +90,7 @@ describe('the link to the observer', () => {
     reads = {};
     viewed = [];
     blobs = [];
+    mayWait = [];
     answer = () => undefined;
     sources.length = 0;
     onGap = () => undefined;
@@ -125,6 +128,7 @@ describe('the link to the observer', () => {
                 link.send('resume', { haveSeq, ...reads });
               } else if (message.type === 'block') {
                 blobs.push(...message.blobs);
+                mayWait.push(message.fields.ackMayWait);
                 blocks.push(...message.blobs.map(blob => decodeBlock(blob)));
                 answer(link);
               }
@@ -161,7 +165,8 @@ describe('the link to the observer', () => {
   function openLink(
     lastingBytes?: number,
     goodSeconds?: number,
-    resumeSeconds = 60
+    resumeSeconds = 60,
+    isPatient?: boolean
   ): ObserverLink {
     return new ObserverLink({
       place: () => ({
@@ -189,6 +194,7 @@ describe('the link to the observer', () => {
       ringBytes: 2000,
       ...(lastingBytes === undefined ? {} : { lastingBytes }),
       resumeSeconds,
+      ...(isPatient === undefined ? {} : { isPatient }),
       ...(goodSeconds === undefined ? {} : { goodSeconds })
     });
   }
@@ -354,6 +360,37 @@ describe('the link to the observer', () => {
       decodeBlock(blobs[0]!).columns
     );
   });
+
+  it.each([
+    [true, [false, true, false, true, false]],
+    [undefined, [false, false, false, false, false]]
+  ])(
+    'lets acknowledgements wait while nobody looks, but for the first of a link, if its owner is patient: %s',
+    async (isPatient, expected) => {
+      reads = { hasViewers: false };
+      let seq = 0;
+      let hasViewers = false;
+      answer = source => source.send('ack', { seq: ++seq, hasViewers });
+      await openDoor(0);
+      link = openLink(undefined, undefined, 60, isPatient);
+      const log = new LogWriter(block => link!.push(block, 0));
+      writeMemory(log, 0);
+      await link.delivered(1, 60);
+      // The answer to the second says that somebody looks.
+      hasViewers = true;
+      writeMemory(log, 1);
+      await link.delivered(2, 60);
+      hasViewers = false;
+      writeMemory(log, 2);
+      await link.delivered(3, 60);
+      writeMemory(log, 3);
+      await link.delivered(4, 60);
+      seq = 3;
+      sources.splice(0).forEach(source => source.destroy());
+      await waitFor('all comes again', () => mayWait.length === 5);
+      expect(mayWait).toEqual(expected);
+    }
+  );
 
   it('tells whether anybody looks when that changes; of an observer that does not say it somebody may', async () => {
     reads = { hasViewers: false };

@@ -6,17 +6,21 @@ import type { ObservedCluster } from './observed-cluster';
 import { openFirstSentence } from './sentences';
 import type { Viewers } from './viewers';
 
+/** So many blocks are acknowledged at the latest (docs/contracts.md §6). */
+const MOST_UNACKNOWLEDGED = 64;
 /** Bytes of blocks between two looks at the memory budget. */
 const BYTES_PER_BUDGET = 16 * 2 ** 20;
 
 /**
- * open → resume {haveSeq}; then blocks, each batch acknowledged; end, or a link that breaks. A second link of the same log replaces the
+ * open → resume {haveSeq}; then blocks, each batch acknowledged, or several together where the source does not wait; end, or a link that breaks. A second link of the same log replaces the
  * first, whose end then changes nothing.
  */
 export class SourceSession {
   private _cluster: ObservedCluster | undefined;
   private _saidEnd = false;
   private _bytes = 0;
+  /** Blocks that came since the last acknowledgement. */
+  private _unacknowledged = 0;
   private readonly _stopListening: () => void;
 
   constructor(
@@ -38,7 +42,7 @@ export class SourceSession {
   }
 
   private _take(batch: readonly Message<'source', 'up'>[]): void {
-    let hasBlocks = false;
+    let isWaitedFor = false;
     for (const message of batch) {
       switch (message.type) {
         case 'open':
@@ -56,7 +60,8 @@ export class SourceSession {
             this._link.refuse('order', openFirstSentence());
             return;
           }
-          hasBlocks = true;
+          isWaitedFor ||= !message.fields.ackMayWait;
+          this._unacknowledged += message.blobs.length;
           for (const { length } of message.blobs) {
             this._bytes += length;
           }
@@ -64,6 +69,7 @@ export class SourceSession {
           break;
         case 'end':
           this._saidEnd = true;
+          isWaitedFor = true;
           this._cluster?.end(
             message.fields.why,
             message.fields.at,
@@ -77,8 +83,11 @@ export class SourceSession {
           break;
       }
     }
-    if (hasBlocks && this._cluster !== undefined) {
-      this._acknowledge();
+    if (this._unacknowledged > 0 && this._cluster !== undefined) {
+      // To tell it wakes the source, which costs both more than the rows of short work.
+      if (isWaitedFor || this._unacknowledged >= MOST_UNACKNOWLEDGED) {
+        this._acknowledge();
+      }
       if (this._bytes >= BYTES_PER_BUDGET) {
         this._bytes = 0;
         this._clusters.keepBudget();
@@ -88,6 +97,7 @@ export class SourceSession {
 
   private _acknowledge(): void {
     if (this._cluster !== undefined) {
+      this._unacknowledged = 0;
       const seq = this._cluster.haveSeq;
       this._link.send('ack', { seq, hasViewers: this._viewers.isAny });
     }

@@ -541,6 +541,7 @@ export class Cluster implements IRosterHost {
         place: () => place,
         build: BUILD,
         open,
+        isPatient: true,
         onGap: gaps => {
           for (const { table, from, to, rows } of gaps) {
             log.gap(table, from, to, rows, 'replay ring');
