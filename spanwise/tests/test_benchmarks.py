@@ -685,7 +685,7 @@ def test_what_follows_the_result_counts_as_cpu_time_and_not_as_wall_time(
     assert now == [12.5]
 
 
-@pytest.mark.parametrize(("part", "settle"), [(compare, 0.0), (recording, 0.4)])
+@pytest.mark.parametrize(("part", "settle"), [(compare, 0.0), (recording, 0.75)])
 def test_what_recording_costs_includes_what_the_observer_does_later(
     part: ModuleType, settle: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
