@@ -10,18 +10,21 @@ export function taskRunsText(
   return trans._n('%2\u00a0task run', '%2\u00a0task runs', count, figure);
 }
 
-/** "8 running", "8 running, 3 of them cancelled": their code goes on. */
+/** "8 running", "8 running, 3 of them cancelled", "2 cancelled, still running" of cancelled ones alone: their code goes on. */
 export function runningText(
   count: number,
   cancelled: number | undefined,
   trans: Trans
 ): string {
-  return (cancelled ?? 0) === 0
-    ? trans.__('%1 running', formatCount(count))
+  if (cancelled === undefined || cancelled === 0) {
+    return trans.__('%1 running', formatCount(count));
+  }
+  return cancelled === count
+    ? trans.__('%1 cancelled, still running', formatCount(count))
     : trans.__(
         '%1 running, %2 of them cancelled',
         formatCount(count),
-        formatCount(cancelled!)
+        formatCount(cancelled)
       );
 }
 

@@ -28,12 +28,16 @@ it('says how many of what runs were cancelled, where some were', () => {
   const texts = [
     runningText(8, undefined, english),
     runningText(8, 0, english),
-    runningText(12_640, 3, english)
+    runningText(12_640, 3, english),
+    runningText(2, 2, english),
+    runningText(0, 0, english)
   ];
   expect(texts).toEqual([
     '8 running',
     '8 running',
-    '12,640 running, 3 of them cancelled'
+    '12,640 running, 3 of them cancelled',
+    '2 cancelled, still running',
+    '0 running'
   ]);
 });
 
