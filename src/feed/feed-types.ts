@@ -40,6 +40,8 @@ export type WatchSpec = {
   readonly params: Readonly<Record<string, unknown>>;
   /** The most answers a second; 4 if left out. */
   readonly maxHz?: number;
+  /** `clusters` tell of each how many functions it has in common with this one. */
+  readonly sharedFunctions?: boolean;
 };
 
 export type WatchChange = Partial<

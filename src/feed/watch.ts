@@ -225,7 +225,8 @@ export class Watch extends Disposing implements IWatch {
 
   private _ask(): void {
     this._mayLackTiles = true;
-    const { cluster, view, filter, time, params, maxHz } = this._spec;
+    const { cluster, view, filter, time, params, maxHz, sharedFunctions } =
+      this._spec;
     // Kept: a new observer lists no clusters yet, and has to learn that this one exists.
     this._isExpected ||= this._snapshot !== null || this._host.lists(cluster);
     this._host.link.send('watch', {
@@ -237,7 +238,8 @@ export class Watch extends Disposing implements IWatch {
       time,
       params: { ...params },
       maxHz,
-      ...(this._isExpected && { expected: true })
+      ...(this._isExpected && { expected: true }),
+      ...(sharedFunctions === true && { sharedFunctions })
     });
   }
 

@@ -133,7 +133,7 @@ export class PanelWatch extends Disposing {
   }
 
   private _open(): void {
-    const { context, view, params, maxHz } = this._options;
+    const { context, view, params, maxHz, sharedFunctions } = this._options;
     const cluster = context.cluster.current;
     if (!this._isWanted || this._watch !== null || cluster === null) {
       return;
@@ -146,7 +146,8 @@ export class PanelWatch extends Disposing {
         filter: this.filter,
         time: this.time,
         params: params(),
-        maxHz
+        maxHz,
+        ...(sharedFunctions === true && { sharedFunctions })
       },
       watch => {
         if (watch.snapshot !== null && watch.snapshot !== this._snapshot) {
@@ -199,5 +200,7 @@ export namespace PanelWatch {
     /** What is asked for beside the selection, also while the watch is unlinked from it. */
     readonly narrowed?: (filter: Filter) => Filter;
     readonly maxHz?: number;
+    /** Whether runs are compared with this one. */
+    readonly sharedFunctions?: boolean;
   }
 }

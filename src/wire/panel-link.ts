@@ -108,6 +108,11 @@ export const PANEL_LINK = {
       maxHz: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(60))),
       /** The viewer was told of the cluster: the watch waits up to 10 s for one that the observer does not know. Its source may be about to reconnect. */
       expected: v.optional(flag, false),
+      /**
+       * As long as the watch is kept, `clusters` tell of each how many functions it has in common with the watch's, whatever the view is: who
+       * does not compare runs is not sent it.
+       */
+      sharedFunctions: v.optional(flag, false),
       /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
       afterSeq: v.optional(count)
     }),
@@ -247,9 +252,6 @@ export type Snapshot = { readonly type: 'snapshot' } & Read<
 // ---------------------------------------------------------------- what the maps hold
 
 export type ClusterState = 'starting' | 'running' | 'reconnecting' | 'ended';
-/** So many hashes of functions are told of a run: of more, the smallest. */
-export const MOST_FUNCTION_HASHES = 512;
-
 /** The id that stands in for clusters that were turned away: a sentence, no cluster. */
 export const REFUSED_CLUSTER = 'refused';
 export type ClusterInfo = {
@@ -292,10 +294,13 @@ export type ClusterInfo = {
   /** Runs that have ended. Left out by an observer of before. */
   readonly runs?: number;
   /**
-   * Hashes of the names of the functions that ran, ascending: all, or the smallest {@link MOST_FUNCTION_HASHES}. Left out: none ran; or by an
-   * observer of before, which keeps fewer.
+   * With each cluster of which a watch of this page asks it: how many functions ran here and there, which is a guess where more than 512 did.
+   * Left out: none asks; or of one of the two none ran; or by an observer of before.
    */
-  readonly functions?: readonly number[];
+  readonly sharedFunctions?: readonly {
+    readonly cluster: string;
+    readonly count: number;
+  }[];
   readonly capabilities: Readonly<Record<string, boolean>>;
   /** e.g. "1.25 M task runs before 4.10 s are kept only as totals." */
   readonly dropped?: string;

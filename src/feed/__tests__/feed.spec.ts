@@ -179,6 +179,20 @@ describe('Feed', () => {
     expect(feed.status.kind).toBe('open');
   });
 
+  it('asks for functions in common with runs that are compared, after a break too, and else for none', () => {
+    feed.watch(SPEC, () => undefined);
+    feed.watch({ ...SPEC, sharedFunctions: true }, () => undefined);
+    const asked = () =>
+      last()
+        .taken()
+        .map(({ fields }) => fields.sharedFunctions);
+    expect(asked()).toEqual([false, true]);
+    last().drop();
+    jest.advanceTimersByTime(200);
+    last().open();
+    expect(asked()).toEqual([false, true]);
+  });
+
   it('keeps trying, at most 15 s apart', () => {
     for (let i = 0; i < 12; i++) {
       last().drop();

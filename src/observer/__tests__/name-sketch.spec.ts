@@ -1,8 +1,7 @@
 /** How many names two sets have in common, of a few numbers each. */
 import * as fc from 'fast-check';
-import { MOST_FUNCTION_HASHES } from '../../wire/panel-link';
 import { fnv1a32 } from '../function-slots';
-import { NameSketch } from '../store/name-sketch';
+import { MOST_HASHES, NameSketch } from '../store/name-sketch';
 
 const sketch = (names: readonly string[]): readonly number[] => {
   const of = new NameSketch();
@@ -22,9 +21,7 @@ describe('the sketch of a set of names', () => {
         fc.infiniteStream(fc.nat()),
         (names, at) => {
           const hashes = [...new Set(names.map(fnv1a32))];
-          const smallest = hashes
-            .sort((a, b) => a - b)
-            .slice(0, MOST_FUNCTION_HASHES);
+          const smallest = hashes.sort((a, b) => a - b).slice(0, MOST_HASHES);
           expect(sketch(names)).toEqual(smallest);
           const mixed = names
             .map(name => [at.next().value, name] as const)

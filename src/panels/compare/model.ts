@@ -32,12 +32,14 @@ export class RunWatch extends Disposing {
   /**
    * @param asked - the filter of both runs.
    * @param narrowed - to what of the run its fine metrics are.
+   * @param isOwn - others are compared with it.
    */
   constructor(
     readonly context: PanelContext,
     views: readonly ViewName[],
     asked: () => Filter,
-    narrowed: (filter: Filter) => Filter
+    narrowed: (filter: Filter) => Filter,
+    isOwn: boolean
   ) {
     super();
     this._watches = new Map(
@@ -49,6 +51,7 @@ export class RunWatch extends Disposing {
           params: () => PARAMS[view] ?? {},
           asked: () => ({ filter: asked(), time: 'all' }),
           ...(view === 'fine-metrics' && { narrowed }),
+          ...(isOwn && view === 'spans' && { sharedFunctions: true }),
           maxHz: 1
         })
       ])

@@ -1,12 +1,11 @@
 /** Which run that of the panel is compared with, unless the user chooses one. */
 import { notebooksOf, type NotebookOf } from '../../feed/cluster-ref';
-import { type ClusterInfo, MOST_FUNCTION_HASHES } from '../../wire/panel-link';
+import type { ClusterInfo } from '../../wire/panel-link';
 import { runsOf } from './model';
+import type { SharedOf } from './shared-functions';
 
 /** What a program is called whose file is not known: unrelated ones, too. */
 const NAME_OF_NO_FILE = 'python';
-/** Of names there are so many hashes. */
-const HASHES = 2 ** 32;
 
 /**
  * Of runs that ran most of its functions those of the same notebook or program, the last that began before the panel's own, else the next;
@@ -20,6 +19,7 @@ export function proposedRun(
   clusters: readonly ClusterInfo[],
   own: ClusterInfo,
   last: ClusterInfo | null,
+  sharedOf: SharedOf,
   notebookOf: NotebookOf,
   isFirst = false
 ): ClusterInfo | null {
@@ -28,7 +28,7 @@ export function proposedRun(
     last === null || clusters.some(isLast) ? clusters : [...clusters, last]
   ).filter(({ cluster, tasks }) => cluster !== own.cluster && tasks > 0);
   const isAlike = (run: ClusterInfo) => isOfSameProgram(run, own, notebookOf);
-  const shared = runs.map(run => sharedFunctions(run, own));
+  const shared = runs.map(run => sharedOf(run) ?? 0);
   const most = Math.max(0, ...shared);
   const common = runs.filter(
     (_, i) => shared[i]! > 0 && 2 * shared[i]! >= most
@@ -45,54 +45,19 @@ export function proposedRun(
 }
 
 /**
- * Whether two runs ran a function in common or, where that is not told of both, are of one program: what else is proposed is there for want of
- * anything better.
+ * Whether a run has a function in common with the own one or, where that is not told, is of the same program: what else is proposed is there
+ * for want of anything better.
  */
 export function areAlike(
-  a: ClusterInfo,
-  b: ClusterInfo,
+  run: ClusterInfo,
+  own: ClusterInfo,
+  sharedOf: SharedOf,
   notebookOf: NotebookOf
 ): boolean {
-  return isToldOf(a, b)
-    ? haveCommonFunctions(a, b)
-    : isOfSameProgram(a, b, notebookOf);
-}
-
-/** Of those that both tell of. */
-export function haveCommonFunctions(a: ClusterInfo, b: ClusterInfo): boolean {
-  return sharedFunctions(a, b) > 0;
-}
-
-/** How many functions both ran: a guess where a run has more than it tells of, from those that both would have told. */
-export function sharedFunctions(a: ClusterInfo, b: ClusterInfo): number {
-  const ofA = new Set(a.functions);
-  const told = (b.functions ?? []).filter(fn => ofA.has(fn)).length;
-  const all = Math.min(...[a, b].map(countOf));
-  return Math.min(told / toldShare(a, b), all);
-}
-
-/** Whether both tell of functions of which the other would have told. */
-function isToldOf(a: ClusterInfo, b: ClusterInfo): boolean {
-  const until = HASHES * toldShare(a, b);
-  return [a, b].every(
-    ({ functions: [least = Infinity] = [] }) => least < until
-  );
-}
-
-/** Of all names, the share of which both would tell: those of the smallest hashes. */
-function toldShare(a: ClusterInfo, b: ClusterInfo): number {
-  return Math.min(
-    ...[a, b].map(({ functions = [] }) =>
-      functions.length < MOST_FUNCTION_HASHES
-        ? 1
-        : (functions.at(-1)! + 1) / HASHES
-    )
-  );
-}
-
-/** How many functions a run has, as far as it tells. */
-function countOf({ functions = [] }: ClusterInfo): number {
-  return functions.length < MOST_FUNCTION_HASHES ? functions.length : Infinity;
+  const shared = sharedOf(run);
+  return shared === undefined
+    ? isOfSameProgram(run, own, notebookOf)
+    : shared > 0;
 }
 
 /**

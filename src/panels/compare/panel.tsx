@@ -45,7 +45,7 @@ import {
   RunWatch,
   runsOf
 } from './model';
-import { areAlike, haveCommonFunctions, proposedRun } from './other-run';
+import { areAlike, proposedRun } from './other-run';
 import {
   areEmpty,
   BY,
@@ -61,6 +61,7 @@ import {
   type Sides,
   tableOf
 } from './rows';
+import { SharedFunctions } from './shared-functions';
 import { CompareView } from './view';
 
 /** The other run: by its id, and by its name when the page knows the id no more. */
@@ -96,6 +97,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _otherWatch: RunWatch | null = null;
   /** Of the other run, which has the filter of the own: no other panel needs it. */
   private _otherRun: ClusterRef | null = null;
+  private readonly _shared = new SharedFunctions();
   private _isWatching = false;
   private _selection: SelectionModel | null = null;
 
@@ -543,6 +545,10 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
    * is alike, else an earlier pass of the newest cell, else any run. Once its figures were seen, what is proposed stays.
    */
   private _choose(): void {
+    this._shared.follow(
+      this.context.feed.clusters,
+      this.context.cluster.current
+    );
     this._settle();
     const runs = runsOf(this.context.feed.clusters);
     const chosen = this._chosen;
@@ -575,7 +581,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this.cluster !== null &&
       (run.cluster === this.cluster.cluster
         ? this._pickedPass() === undefined
-        : haveCommonFunctions(run, this.cluster));
+        : (this._shared.of(run) ?? 0) > 0);
   }
 
   private _settle(): void {
@@ -616,7 +622,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       picked === undefined &&
       run !== null &&
       this._settledOn !== own.cluster &&
-      areAlike(run, own, this.context.cluster.notebookOf)
+      areAlike(run, own, this._shared.of, this.context.cluster.notebookOf)
     ) {
       return WHOLE_RUNS;
     }
@@ -667,6 +673,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       feed.clusters,
       own,
       last,
+      this._shared.of,
       cluster.notebookOf,
       this._isOwnFirst === true
     );
@@ -767,7 +774,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       { ...this.context, cluster },
       views,
       () => commonFilter(selection.filter),
-      filter => withinPass(filter, this._pass.other)
+      filter => withinPass(filter, this._pass.other),
+      cluster === this.context.cluster
     );
     watch.changed.connect(this._onAnswer, this);
     return watch;

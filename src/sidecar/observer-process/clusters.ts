@@ -4,6 +4,7 @@ import {
   DEFAULT_BUDGET_BYTES
 } from '../../observer/store/store-bounds';
 import type { Slices } from '../../observer/folds/context';
+import type { NameSketch } from '../../observer/store/name-sketch';
 import type { ClusterInfo } from '../../wire/panel-link';
 import { Answers } from './answers';
 import { ObservedCluster, type OpenFields } from './observed-cluster';
@@ -32,6 +33,11 @@ export type ClusterEntry = {
   readonly cluster: ObservedCluster;
   readonly answers: Answers;
 };
+/** What is kept of a cluster whose history was dropped. */
+type Forgotten = {
+  readonly info: ClusterInfo;
+  readonly functions: NameSketch;
+};
 type ClustersOptions = {
   readonly queue: WorkQueue;
   readonly budgetBytes?: number;
@@ -42,7 +48,7 @@ type ClustersOptions = {
 
 export class Clusters {
   private readonly _entries = new Map<string, ClusterEntry>();
-  private _forgotten: ClusterInfo[] = [];
+  private _forgotten: Forgotten[] = [];
   private readonly _lostTimers = new Map<string, NodeJS.Timeout>();
   private readonly _listeners = new Set<() => void>();
   private _isReadingBeforeDrop = false;
@@ -57,9 +63,21 @@ export class Clusters {
 
   /** Why a cluster is not here, if that is known. */
   forgotten(cluster: string): ClusterInfo | undefined {
-    return [...this._forgotten, ...this.refused.list()].find(
+    return [...this._forgottenInfos, ...this.refused.list()].find(
       info => info.cluster === cluster
     );
+  }
+
+  /** Of the names of the functions that ran; undefined: it is not here. */
+  functionsOf(cluster: string): NameSketch | undefined {
+    return (
+      this.get(cluster)?.cluster.store.functionSketch ??
+      this._forgotten.find(({ info }) => info.cluster === cluster)?.functions
+    );
+  }
+
+  private get _forgottenInfos(): readonly ClusterInfo[] {
+    return this._forgotten.map(({ info }) => info);
   }
 
   /** Bytes that are to be read before all can be listed. */
@@ -83,7 +101,7 @@ export class Clusters {
       yield;
     }
     return [
-      ...this._forgotten,
+      ...this._forgottenInfos,
       ...this.refused.list(),
       ...[...this._entries.values()].map(
         // (one that came meanwhile has little to read)
@@ -112,7 +130,7 @@ export class Clusters {
     );
     this._entries.delete(open.clusterId);
     this._forgotten = this._forgotten.filter(
-      info => info.cluster !== open.clusterId
+      ({ info }) => info.cluster !== open.clusterId
     );
     this._entries.set(open.clusterId, {
       cluster,
@@ -188,7 +206,10 @@ export class Clusters {
         workers: [],
         dropped: forgottenSentence(cluster.name)
       };
-      this._forgotten = [...this._forgotten, info].slice(-FORGOTTEN_LISTED);
+      const functions = cluster.store.functionSketch;
+      this._forgotten = [...this._forgotten, { info, functions }].slice(
+        -FORGOTTEN_LISTED
+      );
       this._options.note(forgottenSentence(cluster.name));
       this._changed();
     }

@@ -379,7 +379,6 @@ export class ObservedCluster {
       ...(shape.givenUpCount > 0 && { runningCancelled: shape.givenUpCount }),
       tasks: Math.max(store.nodes.endRow, store.runCount),
       runs: store.runCount,
-      ...this._functions(),
       capabilities: this._open.capabilities,
       ...(why === undefined ? {} : { why }),
       ...(endedAt === undefined ? {} : { endedAt }),
@@ -392,12 +391,6 @@ export class ObservedCluster {
       ...this._clock(),
       ...this._dropped()
     };
-  }
-
-  private _functions(): { readonly functions?: readonly number[] } {
-    const { hashes } = this.store.functionSketch;
-    // (a copy: the list of clusters is kept when the log is dropped)
-    return hashes.length > 0 ? { functions: [...hashes] } : {};
   }
 
   private _client(row: ClientRow): ClusterClient {

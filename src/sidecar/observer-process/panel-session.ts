@@ -16,6 +16,7 @@ import {
   unknownClusterSentence,
   unknownWatchSentence
 } from './sentences';
+import { withSharedFunctions } from './shared-functions';
 import { MOST_TILES, TileRequests, type TileRequest } from './tile-requests';
 import { type Answered, ARRIVAL_MILLISECONDS, RunningWatch } from './watch';
 import { AT_ONCE_BYTES } from './unread-blocks';
@@ -208,6 +209,8 @@ export class PanelSession {
       );
       return;
     }
+    const isNewlyCompared =
+      fields.sharedFunctions && !this._comparedClusters.has(cluster);
     const watch: KeptWatch = {
       question: new PageQuestion(fields),
       running: null,
@@ -215,6 +218,10 @@ export class PanelSession {
       isReading: false
     };
     this._watches.set(id, watch);
+    if (isNewlyCompared) {
+      // (what the page proposes, it asks of this)
+      this._pushClusters();
+    }
     const isExpected = fields.expected || (fields.afterSeq ?? 0) > 0;
     if (isExpected && this._clusters.get(cluster) === undefined) {
       // The viewer was told of the cluster, so it exists: its source is about to connect, or to reconnect after an observer died.
@@ -592,12 +599,22 @@ export class PanelSession {
     }
   }
 
-  private _sendClusters(clusters: ClusterInfo[]): void {
+  private _sendClusters(listed: readonly ClusterInfo[]): void {
+    const compared = this._comparedClusters;
+    const clusters = [...withSharedFunctions(listed, compared, this._clusters)];
     const text = JSON.stringify(clusters);
     if (text !== this._sentClusters && !this._closed && !this._isFull) {
       this._sentClusters = text;
       this._link.send('clusters', { clusters });
     }
+  }
+
+  private get _comparedClusters(): ReadonlySet<string> {
+    return new Set(
+      [...this._watches.values()].flatMap(({ question: { fields } }) =>
+        fields.sharedFunctions ? [fields.cluster] : []
+      )
+    );
   }
 
   private _dispose(): void {

@@ -11,6 +11,7 @@ import type { ClusterInfo } from '../../../wire/panel-link';
 import { comparePanel } from '..';
 import { METRICS_PARAMS } from '../model';
 import { proposedRun } from '../other-run';
+import { SharedFunctions } from '../shared-functions';
 
 class ResizeObserverStub {
   observe(): void {}
@@ -19,17 +20,30 @@ class ResizeObserverStub {
 }
 Object.assign(globalThis, { ResizeObserver: ResizeObserverStub });
 
-/** Each began a second after the one before it. */
-function begun(...runs: Partial<ClusterInfo>[]): ClusterInfo[] {
-  return runs.map((over, i) => {
-    const cluster = String.fromCharCode('a'.charCodeAt(0) + i);
-    return clusterInfo({
-      cluster,
-      name: cluster,
+type Run = Partial<ClusterInfo> & { readonly functions?: readonly number[] };
+
+/** Each began a second after the one before it. Of each it is told with each how many functions they have in common. */
+function begun(...runs: Run[]): ClusterInfo[] {
+  const id = (i: number) => String.fromCharCode('a'.charCodeAt(0) + i);
+  return runs.map(({ functions, ...over }, i) =>
+    clusterInfo({
+      cluster: id(i),
+      name: id(i),
       startedAt: 1000 + i,
-      ...over
-    });
-  });
+      ...over,
+      sharedFunctions: runs.flatMap((other, j) =>
+        functions === undefined || other.functions === undefined || i === j
+          ? []
+          : [
+              {
+                cluster: id(j),
+                count: functions.filter(fn => other.functions!.includes(fn))
+                  .length
+              }
+            ]
+      )
+    })
+  );
 }
 
 const notebook = (path: string) => ({ notebook: { path } });
@@ -44,11 +58,14 @@ describe('what is proposed', () => {
   const ofPath: NotebookOf = user => user.notebook?.path;
   const proposed = (
     first: number,
-    runs: readonly Partial<ClusterInfo>[],
+    runs: readonly Run[],
     notebookOf = ofPath
   ) => {
     const infos = begun(...runs);
-    return proposedRun(infos, infos[first]!, null, notebookOf)?.cluster;
+    const own = infos[first]!;
+    const shared = new SharedFunctions();
+    shared.follow(infos, own);
+    return proposedRun(infos, own, null, shared.of, notebookOf)?.cluster;
   };
   const [one, two] = [notebook('one.ipynb'), notebook('two.ipynb')];
 
@@ -190,7 +207,7 @@ describe('in the panel', () => {
 
   /** @param own - the place of the panel's own run; the last if left out. */
   function open(
-    runs: readonly Partial<ClusterInfo>[],
+    runs: readonly Run[],
     { own = runs.length - 1, state = {} as object } = {}
   ) {
     const { feed, contexts } = labContext();
@@ -302,6 +319,30 @@ describe('in the panel', () => {
     expect(shown()).toEqual(['a', 'c']);
   });
 
+  it('the functions in common with its own run are asked for while it is shown, and count on while it is hidden', async () => {
+    const fit = { functions: [1, 5] };
+    const { feed, infos } = open([fit, {}, fit, { functions: [9] }], {
+      own: 2
+    });
+    const asked = () =>
+      feed.running.flatMap(({ spec }) =>
+        spec.sharedFunctions === true ? [spec.cluster] : []
+      );
+    expect(asked()).toEqual(['c']);
+    expect(shown()).toEqual(['a', 'c']);
+    panel.hide();
+    expect(asked()).toEqual([]);
+    feed.setClusters(
+      ...infos.map(({ sharedFunctions: _, ...info }) => info),
+      clusterInfo({ cluster: 'e', name: 'c', startedAt: 1001.5 })
+    );
+    expect(shown()).toEqual(['a', 'c']);
+    panel.show();
+    expect(asked()).toEqual(['c']);
+    await choose('Second run', 'd');
+    expect(asked()).toEqual(['d']);
+  });
+
   it('a proposal stays when a newer run of anything comes', () => {
     const { feed } = open([{}, {}], { own: 0 });
     expect(shown()).toEqual(['a', 'b']);
@@ -321,7 +362,7 @@ describe('in the panel', () => {
     const few = { functions: [1] };
     const many = { functions: [1, 5, 9] };
     /** Its first function is one of *b*, those that follow are of *a*. */
-    const going = (own: Partial<ClusterInfo>) => begun(many, few, own);
+    const going = (own: Run) => begun(many, few, own);
     function seen({ feed }: ReturnType<typeof open>) {
       for (const watch of feed.running) {
         if (watch.spec.view === 'fine-metrics') {

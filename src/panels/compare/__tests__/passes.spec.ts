@@ -149,20 +149,20 @@ describe('a cell that ran again', () => {
   });
 
   it('gives no way to a run of the same program that has no function in common', () => {
-    const infos = (...functions: readonly number[][]) =>
-      functions.map((of, i) =>
+    const infos = (count: number) =>
+      ['a', 'b'].map((cluster, i) =>
         clusterInfo({
-          cluster: 'ab'[i]!,
+          cluster,
           name: 'fit',
           startedAt: 1000 - i,
-          functions: of
+          sharedFunctions: [{ cluster: 'ba'[i]!, count }]
         })
       );
-    const { tell, asked } = open(infos([1, 2], [3]));
+    const { tell, asked } = open(infos(0));
     tell(runs(2));
     expect(asked()).toEqual([['id 2'], ['id 1']]);
     panel.dispose();
-    const common = open(infos([1, 2], [2, 3]));
+    const common = open(infos(1));
     common.tell(runs(2));
     expect(common.asked()).toEqual([[], []]);
   });
