@@ -1,3 +1,4 @@
+import { fmix32 } from '../../base/fmix32';
 import { placeInOrder } from '../../base/place-in-order';
 import { fnv1a32 } from '../function-slots';
 
@@ -10,7 +11,8 @@ const itself = (hash: number): number => hash;
 
 /**
  * A set of names in a few numbers: its smallest hashes, of a set that is not very large all. They are the same in whatever order its names
- * come. Up to the largest that is kept of either, two sets know exactly which names they have in common.
+ * come. Up to the largest that is kept of either, two sets know exactly which names they have in common. The hashes are mixed: those of FNV
+ * are close to each other for names that differ in their last characters, so that of *task-1*, *task-2* and so on all would be kept, or none.
  */
 export class NameSketch {
   /** Ascending, each once. */
@@ -21,7 +23,7 @@ export class NameSketch {
   }
 
   add(name: string): void {
-    const hash = fnv1a32(name);
+    const hash = fmix32(fnv1a32(name));
     // (behind those that are no larger)
     const at = placeInOrder(this._hashes, hash, itself);
     if (at < MOST_HASHES && this._hashes[at - 1] !== hash) {
