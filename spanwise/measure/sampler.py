@@ -84,8 +84,8 @@ from spanwise.measure.looks import (
     LookTimes,
     Plan,
 )
-from spanwise.measure.stacks import Frame, StackTree, built_in_of, call_of
-from spanwise.measure.steps import SENT, End
+from spanwise.measure.stacks import Frame, StackTree, built_in_of, call_of, own_frame
+from spanwise.measure.steps import End, OwnStep
 from spanwise.records.enumerations import (
     LARGEST_U16,
     NONE_U32,
@@ -151,7 +151,7 @@ class _Ended(NamedTuple):
     seconds
         Of the looks that were due in it.
     call
-        What it calls, if `seconds`; None: it was not run, but sent.
+        What it calls, if `seconds`; None: that is not known.
     """
 
     began: float
@@ -574,10 +574,12 @@ class ThreadSampler:
             lane.until = max(lane.until, end)
             seconds = sum([each for due, each in dues if since <= due < end])
             call = None
-            is_sent = part is SENT
-            if part is None or is_sent:
-                part = self.last_part(row)
-            if seconds and not is_sent:
+            own = part if isinstance(part, OwnStep) else None
+            if part is None or own is not None:
+                part = self.last_part(row) if own is None or own.whose_last else None
+            if own is not None:
+                call = own_frame(own.name)
+            elif seconds:
                 called = part[4].function if part is not None else self.called(row)
                 call = None if called is None else call_of(called)
             here = _Point(end, cpu, waited)

@@ -74,7 +74,14 @@ Frame = tuple[str, str, int]
 
 #: "(worker)", or an activity as `fine_metrics` calls it: "(disk-read)".
 _OWN_FILE = "<spanwise>"
-_WORKER: Frame = ("(worker)", _OWN_FILE, 0)
+
+
+def own_frame(name: str) -> Frame:
+    """The frame of what a thread does around tasks."""
+    return f"({name})", _OWN_FILE, 0
+
+
+_WORKER = own_frame("worker")
 
 
 class TextIds(Protocol):
@@ -193,7 +200,7 @@ class StackTree:
         for code in codes:
             activity = self._activities.get(id(code))
             if activity is not None:
-                return f"({activity})", _OWN_FILE, 0
+                return own_frame(activity)
         return None
 
     def _path(self, numbered: list[tuple[CodeType, int]]) -> list[int]:

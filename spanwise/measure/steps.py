@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from time import perf_counter, thread_time
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from spanwise.measure.clocks import CoreWait
+from spanwise.measure.clocks import CoreWait, seconds_waited
 from spanwise.measure.looks import Plan, due_after
 from spanwise.measure.meters import Metered, metered
 from spanwise.measure.parts import Part
@@ -30,14 +30,33 @@ UNMARKED_SECONDS = 0.0002
 #: Ends that are kept until a look takes them: more than looks that one may stand for, so that none
 #: goes before.
 MOST_ENDS = 2000
-#: In place of a part: not a task has ended, but what its thread sent after it.
-SENT = object()
+
+
+class OwnStep(NamedTuple):
+    """In place of a part: not a task has ended, but what its thread does around it.
+
+    Attributes
+    ----------
+    name
+        As :data:`~spanwise.measure.stacks.WORKER` and activities are shown.
+    whose_last
+        It is its last part's, if the task is fused: else it is the task's.
+    """
+
+    name: str
+    whose_last: bool = False
+
+
+#: What was sent after a task.
+SENT = OwnStep("worker", whose_last=True)
+#: Steps before it computes.
+READ_DISK, OPENED, IMPORTED = OwnStep("disk-read"), OwnStep("deserialize"), OwnStep("import")
 
 _NAN = float("nan")
 
 #: What has ended: its begin, its CPU clock then, since when its thread was busy, its end, what the
 #: clocks said then (CPU, wait for a core), and whose it was: the row of the task (None: a part has
-#: ended) and the part (None: the task has ended), or :data:`SENT` in its place.
+#: ended) and the part (None: the task has ended), or an :class:`OwnStep` in its place.
 End = tuple[float, float, float, float, float, float, Any, Any]
 
 
@@ -72,7 +91,9 @@ def told_from(executor: PartRunner, end: float) -> float:
     return due
 
 
-def tell_end(executor: PartRunner, end: float, cpu: float, row: Any = None) -> None:
+def tell_end(
+    executor: PartRunner, end: float, cpu: float, row: Any = None, own: OwnStep | None = None
+) -> None:
     """Tell the sampler what has ended, if a look was due in it or has seen it.
 
     It takes a microsecond when it has just been run, and 7 to 12 of them between tasks of
@@ -82,11 +103,19 @@ def tell_end(executor: PartRunner, end: float, cpu: float, row: Any = None) -> N
     ----------
     row
         Of the task; None: a part has ended.
+    own
+        The task goes on: a step before its computing has ended.
     """
     wait = executor.core_wait
-    waited = wait.read() if wait is not None else _NAN
+    if wait is None:
+        waited = _NAN
+    elif own is None:
+        waited = wait.read()
+    else:
+        # (A look that came while this read the wait would be of no step, and take it for the task.)
+        waited = seconds_waited(wait.peek())
     executor.due = told_from(executor, end)
-    part = executor.part if row is None else None
+    part = executor.part if row is None else own
     began, began_cpu, busy_since = executor.began, executor.began_cpu, executor.busy_since
     executor.ends.append((began, began_cpu, busy_since, end, cpu, waited, row, part))
 

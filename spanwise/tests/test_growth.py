@@ -36,6 +36,7 @@ from spanwise.tests.processes import processes_of
 from spanwise.tests.test_client import increment, until
 from spanwise.wire import payload
 from spanwise.worker import opening
+from spanwise.worker.executor import Executor
 from spanwise.worker.library import Kept
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.worker import Worker
@@ -420,7 +421,8 @@ def test_what_a_task_runs_is_read_from_disk_before_it_is_unpickled(tmp_path: Pat
 
     def opened() -> list[tuple[int, float]]:
         start, cpu = perf_counter(), thread_time()
-        *_, end, end_cpu, parts = opening.open_blobs(worker.library, row, start, start, cpu)
+        lane = Executor(worker, 0)
+        *_, end, end_cpu, parts = opening.open_blobs(worker.library, lane, row, start, start, cpu)
         assert sum(part[4] for part in parts) == pytest.approx(end - start)
         assert sum(part[5] for part in parts) == pytest.approx(end_cpu - cpu)
         return [(part[0], part[7]) for part in parts]

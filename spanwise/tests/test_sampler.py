@@ -27,10 +27,15 @@ from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.looks import LOOK_SECONDS, STILL_SECONDS, LookTimes
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
-from spanwise.measure.steps import MOST_ENDS, SENT, told_from
+from spanwise.measure.steps import IMPORTED, MOST_ENDS, OPENED, READ_DISK, SENT, told_from
 from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.wire.link import Link
 from spanwise.worker.executor_sampler import Sampler
+from spanwise.worker.library import Library
+from spanwise.worker.opening import read_back
+from spanwise.worker.spill_file import SpillFile, SpillFiles
+from spanwise.worker.worker import Worker
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
 TEMPLATE, FUNCTION, SPAN = 2, 5, 6
@@ -207,15 +212,37 @@ def test_a_thread_that_has_ended_takes_nothing_from_the_others(ended_row, place)
     assert booked(sampler) == {(1, 7): 3 if ended_row is None else 6}
 
 
-def test_what_was_sent_before_a_look_came_is_the_worker_s():
-    """The look was due while its thread sent, and found the next task."""
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        pytest.param(
+            [(100.2, None), (100.25, SENT)], {"abs": 20, "(worker)": 5}, id="sent behind it"
+        ),
+        # Short tasks spend most of their time so where results are on disk, and a look comes late
+        # where the machine is busy.
+        pytest.param(
+            [(100.2, READ_DISK), (100.22, OPENED), (100.25, None)],
+            {"(disk-read)": 20, "abs": 5},
+            id="read before it",
+        ),
+        pytest.param(
+            [(100.2, OPENED), (100.25, IMPORTED)],
+            {"(deserialize)": 20, "(import)": 5},
+            id="opened before it",
+        ),
+    ],
+)
+def test_what_was_done_around_a_task_before_a_look_came_is_called_so(steps, expected):
+    """The look was due while its thread did that, and found the next task."""
     executor = FakeExecutor((B, None))
     template = SimpleNamespace(template=SimpleNamespace(function=abs), parts=None)
     sampler = sampler_of(executor, {1: template})
     executor.busy_since = 100.0
-    executor.ends.append((100.0, 0.0, 100.0, 100.2, 0.0, 0.0, A, None))
-    executor.ends.append((100.2, 0.0, 100.2, 100.25, 0.0, 0.0, A, SENT))
-    executor.began = 100.25
+    begin = 100.0
+    for end, step in steps:
+        executor.ends.append((begin, 0.0, begin, end, 0.0, 0.0, A, step))
+        begin = end
+    executor.began = begin
     sampler.look(100.26, [(100.1, 10 * INTERVAL), (100.23, 5 * INTERVAL)], 100.27)
     rows = sampler.rows()
     stacks, frames = sampler.stacks.rows()
@@ -227,7 +254,25 @@ def test_what_was_sent_before_a_look_came_is_the_worker_s():
         assert (span, number) == (1, 7)
         found[top[stack]] += n
     # (A task of over 0.1 s has its own time.)
-    assert found == {"abs": 20, "(worker)": 5}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("codes", "name"),
+    [
+        pytest.param([Path.unlink, SpillFiles.dead, SpillFile.dead], "(disk-read)", id="removes"),
+        pytest.param([Library.loads, read_back], "(deserialize)", id="opens what it has read"),
+        pytest.param([read_back], "(disk-read)", id="has read, and has not told it yet"),
+        pytest.param([Link.send, Worker.flush], "(worker)", id="sends"),
+    ],
+)
+def test_what_a_thread_does_around_tasks_is_no_function_of_theirs(codes, name):
+    executor = FakeExecutor((A, None))
+    sampler = sampler_of(executor)
+    sampler.stacks.stack_of([each.__code__ for each in codes], None)
+    _, frames = sampler.stacks.rows()
+    names = executor.names.announcement()["names"]
+    assert [names[number & ~OWN] for _, number, _, _ in frames] == [name]
 
 
 class Still:

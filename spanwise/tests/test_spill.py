@@ -8,11 +8,14 @@ import os
 import random
 import stat
 import threading
+from math import inf
 from pathlib import Path
+from time import perf_counter, thread_time
 from typing import Any
 
 import pytest
 
+from spanwise.measure.steps import OPENED, READ_DISK
 from spanwise.records.enumerations import (
     KIND_COMPUTE,
     KIND_DESERIALIZE,
@@ -21,6 +24,7 @@ from spanwise.records.enumerations import (
     KIND_SERIALIZE,
 )
 from spanwise.wire import payload, raw_memory
+from spanwise.wire.rows import PART_DURATION, PART_KIND
 from spanwise.worker.executor import Executor
 from spanwise.worker.opening import read_back
 from spanwise.worker.spill import PACK_BYTES, SMALLEST_BYTES
@@ -299,7 +303,8 @@ def test_each_input_is_read_back_as_what_it_is_and_under_its_own_id(
     sizes = {i: table.values[i].nbytes for i in on_disk}
     row: Row = (99, 99, 1, 0, 0, 5, 6, 0, 0.0, 0.0, 0)
     inputs = [table.values[i] for i in asked]
-    _, _, parts = read_back(kept.worker, row, asked, inputs, 0.0, 0.0, 0.0)
+    lane = Executor(kept.worker, 0)
+    _, _, parts = read_back(kept.worker, lane, row, asked, inputs, 0.0, 0.0, 0.0)
     assert inputs == [values[i] for i in asked]
     back = on_disk & set(asked)
     assert {i for i in table.values if type(table.values[i]) is not Spilled} == back | {9}
@@ -310,6 +315,51 @@ def test_each_input_is_read_back_as_what_it_is_and_under_its_own_id(
     assert [part[0] for part in parts] == [KIND_DISK_READ, KIND_DESERIALIZE] * len(read)
     assert [part[7] for part in parts[1::2]] == [sizes[i] for i in read]
     table.check()
+
+
+def test_a_file_that_is_removed_after_it_was_read_is_a_part_of_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To remove it takes up to half as long as to read it, and is no computing of the task."""
+    kept = Kept(tmp_path, 1e6)
+    for i in range(2):
+        kept.keep(i, bytes(400_000))
+    kept.worker.spill.target = 0.0
+    kept.worker.spill.make_room(kept.worker)
+    removed: list[tuple[float, float]] = []
+    unlink = Path.unlink
+
+    def timed(path: Path, missing_ok: bool = False) -> None:
+        begin = perf_counter()
+        unlink(path, missing_ok)
+        if path.is_relative_to(tmp_path):  # (garbage of another test goes at any moment)
+            removed.append((begin, perf_counter()))
+
+    monkeypatch.setattr(Path, "unlink", timed)
+    row: Row = (99, 99, 1, 0, 0, 5, 6, 0, 0.0, 0.0, 0)
+    inputs = [kept.worker.table.values[i] for i in range(2)]
+    lane = Executor(kept.worker, 0)
+    # As if looks saw all of them: then their ends are told.
+    lane.due = lane.next_due = -inf
+    start = perf_counter()
+    lane.began = lane.busy_since = start
+    end, _, parts = read_back(kept.worker, lane, row, (0, 1), inputs, start, start, thread_time())
+    assert not kept.files()
+    assert len(removed) == 2
+    assert removed[-1][1] < end == lane.began
+    reads, opens = parts[::2], parts[1::2]
+    assert all(
+        part[PART_DURATION] > gone - since
+        for part, (since, gone) in zip(reads, removed, strict=True)
+    )
+    assert [part[PART_KIND] for part in opens] == [KIND_DESERIALIZE] * 2
+    assert sum(part[PART_DURATION] for part in parts) == pytest.approx(end - start)
+    # The sampler is told of each step: a look that was due in it may come later.
+    assert [told[-1] for told in lane.ends] == [READ_DISK, OPENED, READ_DISK] * 2
+    stops = [told[3] for told in lane.ends]
+    assert [told[0] for told in lane.ends] == [start, *stops[:-1]]
+    for place, (since, gone) in zip((2, 5), removed, strict=True):
+        assert stops[place - 1] < since < gone < stops[place]
 
 
 def test_making_room_is_a_part_of_the_run_that_makes_it(tmp_path: Path) -> None:

@@ -329,12 +329,12 @@ class Executor(threading.Thread):
                     literals = None if rows is None else row_of(rows, row[TASK_ROW])
             if opened is None or literals is None:
                 opened, literals, begin, begin_cpu, opening = open_blobs(
-                    library, row, start, begin, begin_cpu
+                    library, self, row, start, begin, begin_cpu
                 )
                 parts = [*parts, *opening] if parts else opening
             if worker.spill.used:
                 begin, begin_cpu, read = read_back(
-                    worker, row, entry[3], inputs, start, begin, begin_cpu
+                    worker, self, row, entry[3], inputs, start, begin, begin_cpu
                 )
                 if read:
                     parts = [*parts, *read] if parts else read

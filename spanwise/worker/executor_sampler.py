@@ -9,8 +9,9 @@ from spanwise.measure.stacks import StackTree
 from spanwise.wire.rows import TASK_SPAN, TASK_TEMPLATE
 from spanwise.worker.inline import inline
 from spanwise.worker.library import Library
-from spanwise.worker.opening import open_blobs
+from spanwise.worker.opening import open_blobs, read_back
 from spanwise.worker.spill_file import SpillFile
+from spanwise.worker.worker import Worker
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Executing
@@ -19,9 +20,15 @@ if TYPE_CHECKING:
 _ACTIVITIES = {
     SpillFile.read.__code__: "disk-read",
     SpillFile.mapped.__code__: "disk-read",
+    # A file is removed once its last piece is read back.
+    SpillFile.dead.__code__: "disk-read",
+    # A late look comes as soon as a step has ended, before that is told.
+    read_back.__code__: "disk-read",
     Library.loads.__code__: "deserialize",
     open_blobs.__code__: "deserialize",
     inline.__code__: "serialize",
+    # (else its inner frames would be shown, as of what a task calls of Spanwise)
+    Worker.flush.__code__: "worker",
 }
 
 

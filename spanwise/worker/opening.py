@@ -9,6 +9,9 @@ ended itself, so that the parts of a run lie end to end::
 
 Before *deserialize* stands *disk-read* if the template or its arguments had left memory, and
 *import* if unpickling had to import modules.
+
+The sampler is told how a step ends if a look was due in it. Else a look that comes after a short
+task would take what it read for what it computed.
 """
 
 from __future__ import annotations
@@ -18,8 +21,17 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
+from spanwise.measure.steps import IMPORTED, OPENED, READ_DISK, OwnStep, PartRunner, tell_end
 from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_DISK_READ, KIND_IMPORT, NONE_U16
-from spanwise.wire.rows import TASK_CHUNK, TASK_FUNCTION, TASK_ROW, TASK_SPAN, TASK_TEMPLATE
+from spanwise.wire.rows import (
+    PART_DURATION,
+    PART_KIND,
+    TASK_CHUNK,
+    TASK_FUNCTION,
+    TASK_ROW,
+    TASK_SPAN,
+    TASK_TEMPLATE,
+)
 from spanwise.worker.library import Library
 from spanwise.worker.spill_file import (
     Spilled,
@@ -33,6 +45,7 @@ if TYPE_CHECKING:
     from spanwise.worker.needs import Reading
 
 _NAN = float("nan")
+_STEPS = {KIND_DISK_READ: READ_DISK, KIND_IMPORT: IMPORTED, KIND_DESERIALIZE: OPENED}
 
 
 def own_part(
@@ -61,7 +74,7 @@ def own_part(
 
 
 def open_blobs(
-    library: Library, row: Row, start: float, begin: float, begin_cpu: float
+    library: Library, lane: PartRunner, row: Row, start: float, begin: float, begin_cpu: float
 ) -> tuple[Opened, Any, float, float, list[Part]]:
     """Unpickle the template or the chunk of a task on its first use.
 
@@ -84,6 +97,9 @@ def open_blobs(
         parts = _opening_parts(library, row, start, begin, end, cpu, float(nbytes))
     else:
         parts = [own_part(KIND_DESERIALIZE, row, start, begin, end, cpu, float(nbytes))]
+    # (They lie in each other, so looks cannot be told apart: the longest has them.)
+    longest = max(parts, key=lambda part: part[PART_DURATION])
+    _step_ends(lane, row, end, end_cpu, _STEPS[longest[PART_KIND]])
     return opened, literals, end, end_cpu, parts
 
 
@@ -116,8 +132,15 @@ def _opening_parts(
     return parts
 
 
+def _step_ends(lane: PartRunner, row: Row, end: float, end_cpu: float, step: OwnStep) -> None:
+    if end >= lane.due:
+        tell_end(lane, end, end_cpu, row, step)
+    lane.began, lane.began_cpu = end, end_cpu
+
+
 def read_back(
     worker: Reading,
+    lane: PartRunner,
     row: Row,
     ids: tuple[int, ...],
     inputs: list[Any],
@@ -127,6 +150,12 @@ def read_back(
 ) -> tuple[float, float, list[Part]]:
     """Replace inputs that are on disk by their values, in the table too.
 
+    What is on disk goes with its last marker, mostly here. That takes up to half as long as reading
+    it did, and is called so: it comes last, and its part is that of reading::
+
+        happens    │ read │ unpickle │ remove │
+        parts      ├─disk-read──────┼─deserialize─┤
+
     Raises
     ------
     Unreadable
@@ -134,7 +163,9 @@ def read_back(
         No more files may be open.
     """
     parts: list[Part] = []
-    for index, marker in enumerate(inputs):
+    # (an iterator would hold the last marker)
+    for index in range(len(inputs)):
+        marker = inputs[index]
         if not isinstance(marker, Spilled):
             continue
         size = marker.nbytes
@@ -145,15 +176,25 @@ def read_back(
                 tell_out_of_descriptors(error)
                 raise
             raise Unreadable(ids[index], marker, error) from error
+        nbytes = float(len(content))
         read, read_cpu = perf_counter(), thread_time()
+        _step_ends(lane, row, read, read_cpu, READ_DISK)
         value = worker.library.loads(content)
+        opened, opened_cpu = perf_counter(), thread_time()
+        _step_ends(lane, row, opened, opened_cpu, OPENED)
         inputs[index] = value
-        end, end_cpu = perf_counter(), thread_time()
-        cpu, nbytes = read_cpu - begin_cpu, float(len(content))
-        parts.append(own_part(KIND_DISK_READ, row, start, begin, read, cpu, nbytes))
-        parts.append(own_part(KIND_DESERIALIZE, row, start, read, end, end_cpu - read_cpu, size))
-        begin, begin_cpu = end, end_cpu
         with worker.lock:
             if worker.table.values.get(ids[index]) is marker:
                 worker.table.replace(ids[index], value, size)
+        # (a file that is mapped takes its place until it is so no more)
+        del content, marker
+        end, end_cpu = perf_counter(), thread_time()
+        _step_ends(lane, row, end, end_cpu, READ_DISK)
+        took = read - begin + end - opened
+        cpu = read_cpu - begin_cpu + end_cpu - opened_cpu
+        middle = begin + took
+        parts.append(own_part(KIND_DISK_READ, row, start, begin, middle, cpu, nbytes))
+        cpu = opened_cpu - read_cpu
+        parts.append(own_part(KIND_DESERIALIZE, row, start, middle, end, cpu, size))
+        begin, begin_cpu = end, end_cpu
     return begin, begin_cpu, parts
