@@ -488,7 +488,7 @@ export type TaskStreamResult = {
     readonly cancelled?: number;
     /** Whose it is, by a name as short as tells clients apart; absent: all is one client's. */
     readonly client?: string;
-    /** Of one that has seceded: when it held which threads, the newest eight of these stretches (`strip` and `busy` have those before); to null: it does. Left out: never. */
+    /** Of one that has seceded: when it held which threads, the newest eight of these stretches (`strip` and `busy` have those before); to null: it does. Left out: that is not known, for it held one until it seceded. */
     readonly held?: readonly {
       readonly laneIndex: LaneIndex;
       readonly from: number;

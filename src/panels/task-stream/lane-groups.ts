@@ -17,6 +17,7 @@ import {
   busySentence,
   busyText,
   runningSeconds,
+  uncountedTasks,
   threadsText,
   type WorkerHeader
 } from './rows';
@@ -182,6 +183,7 @@ export function groupHeaders(
   isLocal: boolean
 ): WorkerHeader[] {
   const running = runningSeconds(result);
+  const uncounted = uncountedTasks(result);
   return laneGroups(result, trans).map(({ group, name, workers }) => {
     const sum = (of: (worker: (typeof workers)[number]) => number) =>
       workers.reduce((all, worker) => all + of(worker), 0);
@@ -190,6 +192,7 @@ export function groupHeaders(
       sum(worker => worker.busy + (running.get(worker.worker) ?? 0)),
       capacity
     );
+    const unknown = sum(worker => uncounted.get(worker.worker) ?? 0);
     const left = workers.filter(worker => worker.left !== null).length;
     const parts = [
       processesText(
@@ -205,7 +208,7 @@ export function groupHeaders(
         sum(worker => worker.threads),
         trans
       ),
-      busyText(seconds, capacity, trans)
+      busyText(seconds, capacity, unknown, trans)
     ];
     if (left > 0) {
       parts.push(trans._n('%2 left', '%2 left', left, formatCount(left)));
@@ -214,7 +217,7 @@ export function groupHeaders(
       worker: group,
       name,
       text: parts.join(' · '),
-      explanation: busySentence(seconds, capacity, trans),
+      explanation: busySentence(seconds, capacity, unknown, trans),
       standing: ''
     };
   });

@@ -60,8 +60,10 @@ export function workerHeaders(
   standings: ReadonlyMap<number, string> = new Map()
 ): WorkerHeader[] {
   const running = runningSeconds(result);
+  const uncounted = uncountedTasks(result);
   return result.workers.map(worker => {
     const { capacity } = worker;
+    const unknown = uncounted.get(worker.worker) ?? 0;
     // Running tasks count too; a task may reach slightly beyond the end of the known run.
     const seconds = Math.min(
       worker.busy + (running.get(worker.worker) ?? 0),
@@ -69,7 +71,7 @@ export function workerHeaders(
     );
     const parts = [
       threadsText(worker.threads, trans),
-      busyText(seconds, capacity, trans)
+      busyText(seconds, capacity, unknown, trans)
     ];
     // The last memory and the limit of a worker that left no longer count.
     if (worker.memoryLimit > 0 && worker.left === null) {
@@ -90,31 +92,69 @@ export function workerHeaders(
       worker: worker.worker,
       name: workerLabel(worker.name, trans),
       text: parts.join(' · '),
-      explanation: busySentence(seconds, capacity, trans),
+      explanation: busySentence(seconds, capacity, unknown, trans),
       standing: standings.get(worker.worker) ?? ''
     };
   });
 }
 
+/** @param unknown - how many tasks run of which it is not known how long they held threads. */
 export function busyText(
   seconds: number,
   capacity: number,
+  unknown: number,
   trans: Trans
 ): string {
-  return trans.__('busy %1', formatShare(shareOf(seconds, capacity)));
+  const share = formatShare(shareOf(seconds, capacity));
+  return unknown > 0 && seconds < capacity
+    ? trans.__('busy %1 or more', share)
+    : trans.__('busy %1', share);
 }
 
 /** What the share of `busyText` is one of. */
 export function busySentence(
   seconds: number,
   capacity: number,
+  unknown: number,
   trans: Trans
 ): string {
-  return trans.__(
+  const sentence = trans.__(
     'Busy: tasks held the threads for %1 of the %2 that they had in the whole run. A thread has time while its worker is there and some task is unfinished. Under a filter only the tasks that it leaves count.',
     formatDuration(seconds),
     formatDuration(capacity)
   );
+  const reason = uncountedSentence(unknown, trans);
+  return reason === '' ? sentence : `${sentence} ${reason}`;
+}
+
+/** Why as many running tasks are not among what is busy; '' of none. */
+export function uncountedSentence(count: number, trans: Trans): string {
+  return count === 0
+    ? ''
+    : trans._n(
+        '%2\u00a0task that seceded and still runs is not counted: when it held a thread is not known.',
+        '%2\u00a0tasks that seceded and still run are not counted: when they held threads is not known.',
+        count,
+        formatCount(count)
+      );
+}
+
+/**
+ * By worker: how many tasks that run now have seceded, and nothing is known of their threads. (Each held one before it seceded. Of a worker
+ * with very many such changes the observer forgets the oldest.)
+ */
+export function uncountedTasks({
+  running,
+  lanes
+}: Pick<TaskStreamResult, 'running' | 'lanes'>): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const { laneIndex, held = [] } of running) {
+    const lane = lanes[laneIndex];
+    if (lane?.beside?.[0] === 'seceded' && held.length === 0) {
+      counts.set(lane.worker, (counts.get(lane.worker) ?? 0) + 1);
+    }
+  }
+  return counts;
 }
 
 export function threadsText(count: number, trans: Trans): string {

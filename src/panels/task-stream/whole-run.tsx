@@ -8,7 +8,7 @@ import type { ITheme } from '../panel-context';
 import { stripShapes } from './figure';
 import { paintStrip } from './frame-painter';
 import type { TaskStreamModel } from './model';
-import { stripBars } from './rows';
+import { stripBars, uncountedSentence, uncountedTasks } from './rows';
 import { type Viewport, xOf } from './viewport';
 
 const HEIGHT = 36;
@@ -134,6 +134,16 @@ export function WholeRun(props: {
   const result = model.result;
   const total = result === null ? 0 : result.to - result.from;
   const { from, to } = model.view;
+  const busy = trans.__(
+    'How many threads were busy: grey with computing, orange with the disk, red with transfers. A task that failed is a cross above.'
+  );
+  const uncounted =
+    result === null
+      ? ''
+      : uncountedSentence(
+          [...uncountedTasks(result).values()].reduce((a, b) => a + b, 0),
+          trans
+        );
   return (
     <div className="sw-TaskStream-row" data-part="whole">
       <div
@@ -151,9 +161,7 @@ export function WholeRun(props: {
       <div
         ref={box}
         className="sw-TaskStream-whole"
-        title={trans.__(
-          'How many threads were busy: grey with computing, orange with the disk, red with transfers. A task that failed is a cross above.'
-        )}
+        title={uncounted === '' ? busy : `${busy} ${uncounted}`}
         onPointerDown={onPointerDown}
         onPointerMove={onPointerMove}
         onPointerUp={() => {

@@ -34,6 +34,7 @@ import {
   summaryText,
   taskColumns,
   taskRow,
+  uncountedTasks,
   waitText,
   workerHeaders
 } from '../rows';
@@ -120,6 +121,30 @@ describe('the header of a worker', () => {
 
   it('counts nothing of a task that begins later than all that is known', () => {
     expect(texts({ ...result, now: 5 })[1]).toContain('busy 13 %');
+  });
+
+  it('says that it is busy for longer where it is not known for how long a running task held a thread', () => {
+    const seceded = (held?: TaskStreamResult['running'][number]['held']) => ({
+      ...result,
+      lanes: result.lanes.map((lane, index) =>
+        index === 2 ? { ...lane, beside: ['seceded', 1] as const } : lane
+      ),
+      running: result.running.map(task => ({ ...task, ...(held && { held }) }))
+    });
+    // (of the four seconds that it runs nothing is counted)
+    expect(texts(seceded())).toEqual([
+      '1 thread · busy 80 %',
+      '3 threads · busy 13 % or more · 2.00 GiB',
+      '1 thread · busy 80 % · left at 7.50 s',
+      '2 threads · busy 10 % · 1.50 GiB of 4.00 GiB'
+    ]);
+    expect(plain(workerHeaders(seceded(), english)[1]!.explanation)).toMatch(
+      /^Busy: tasks held the threads for 4\.00 s of .* 1 task that seceded and still runs is not counted: when it held a thread is not known\.$/
+    );
+    expect(uncountedTasks(seceded())).toEqual(new Map([[1, 1]]));
+    const known = seceded([{ laneIndex: 1 as LaneIndex, from: 6, to: 7 }]);
+    expect(texts(known)[1]).toBe('3 threads · busy 17 % · 2.00 GiB');
+    expect(uncountedTasks(known)).toEqual(new Map());
   });
 
   it('is never busy for more than all of its time, nor for a share of none', () => {

@@ -4,16 +4,17 @@ import { createElement } from '../../../charts/shown-element';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import type { LaneIndex } from '../../../records/ids';
+import type { TaskStreamResult } from '../../../wire/panel-link';
 import type { ITheme } from '../../panel-context';
 import { readPalette } from '../../../charts/theme';
 import { paintStrip } from '../frame-painter';
 import { TaskStreamModel } from '../model';
 import { WholeRun } from '../whole-run';
 
-it('says beside its time that pauses are in it', () => {
+function shown(result: TaskStreamResult): HTMLElement {
   const model = new TaskStreamModel();
-  const log = drawnStore(firstLook());
-  model.setResult(ask(log, 'task-stream', { ended: true }));
+  model.setResult(result);
   const page = document.createElement('div');
   page.innerHTML = renderToStaticMarkup(
     <WholeRun
@@ -22,6 +23,14 @@ it('says beside its time that pauses are in it', () => {
       trans={nullTranslator.load('spanwise')}
     />
   );
+  return page;
+}
+
+const firstLooks = () =>
+  ask(drawnStore(firstLook()), 'task-stream', { ended: true });
+
+it('says beside its time that pauses are in it', () => {
+  const page = shown(firstLooks());
   const lines = page
     .querySelector('.sw-TaskStream-gutter')!
     .innerHTML.split('<br>')
@@ -30,7 +39,29 @@ it('says beside its time that pauses are in it', () => {
   // What its colours mean: red is no failure.
   const { title } = page.querySelector<HTMLElement>('.sw-TaskStream-whole')!;
   expect(title).toContain('red with transfers');
-  expect(title).toContain('failed is a cross');
+  expect(title).toMatch(/failed is a cross above\.$/);
+});
+
+it('says which running tasks it lacks', () => {
+  const result = firstLooks();
+  const task = {
+    laneIndex: 0 as LaneIndex,
+    key: 'goes-on',
+    function: 'goes_on',
+    span: 0,
+    started: 1
+  };
+  const page = shown({
+    ...result,
+    lanes: result.lanes.map((lane, index) =>
+      index === 0 ? { ...lane, beside: ['seceded', 1] as const } : lane
+    ),
+    running: [task, { ...task, key: 'goes-on-too' }]
+  });
+  const { title } = page.querySelector<HTMLElement>('.sw-TaskStream-whole')!;
+  expect(title.replaceAll('\u00a0', ' ')).toMatch(
+    /above\. 2 tasks that seceded and still run are not counted: when they held threads is not known\.$/
+  );
 });
 
 it('draws transfers and the disk with the patterns that they have in the lanes', () => {
