@@ -45,8 +45,10 @@ from spanwise.tests.test_sampler import FUNCTION, FakeExecutor, Turn, Turns, row
 from spanwise.worker import watch as watching
 from spanwise.worker.watch import (
     EARLY_SECONDS,
+    IDLE_SECONDS,
     MEMORY_SECONDS,
     OVERDUE_SECONDS,
+    REST_SECONDS,
     ROWS_SECONDS,
     Watch,
 )
@@ -415,6 +417,27 @@ def program(
         stays.append((None, SAMPLE_BLOCKED, about(whole * (1.0 - duty) / duty)))
     stays.append((None, SAMPLE_BLOCKED, 1.0))
     return Turns(stays), lengths
+
+
+def test_the_thread_wakes_a_few_times_after_the_last_task_and_rests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each wake-up takes half a look; short computations have as many behind them as in them."""
+    end = 0.02
+    turns = Turns([(Turn(A), SAMPLE_ON_CORE, end), (None, SAMPLE_BLOCKED, 1.0)])
+    machine = Machine(monkeypatch, turns, 0.0, seed=1)
+    awake: list[float] = []
+    parked: list[float] = []
+
+    def wait(seconds: float) -> bool:
+        (parked if machine.watch.parked else awake).append(machine.now)
+        return Machine.wait(machine, seconds)
+
+    monkeypatch.setattr(machine, "wait", wait)
+    machine.run()
+    assert len([at for at in awake if end < at < 0.5]) <= 2 + REST_SECONDS / LOOK_SECONDS
+    assert parked[0] <= end + REST_SECONDS + 2 * LOOK_SECONDS
+    assert REST_SECONDS < IDLE_SECONDS
 
 
 #: Seconds of a burst (0: drawn, from 1 ms to 1 s) and of a task of it, duty, cost of a look.

@@ -12,6 +12,7 @@ import pytest
 from spanwise.measure.looks import STILL_SECONDS
 from spanwise.worker import watch as watching
 from spanwise.worker.watch import (
+    IDLE_SECONDS,
     MEMORY_SECONDS,
     RESTING_CHANGE_BYTES,
     RESTING_MEMORY_SECONDS,
@@ -209,3 +210,28 @@ def test_data_that_comes_without_a_task_is_measured(day: Day) -> None:
     day.run()
     assert day.longest(106.0, 110.7) > 1
     assert min(at for at in day.measured if at > 110.7) <= 110.7 + MEMORY_SECONDS + 1e-6
+
+
+def test_memory_goes_back_only_some_time_after_the_last_task(day: Day) -> None:
+    """The next one would take it again: the thread itself rests sooner."""
+    busy: list[float] = []
+    given: list[float] = []
+
+    def look(at: float) -> bool:
+        if day.executor.row is not None:
+            busy.append(at)
+        return False
+
+    def begin() -> None:
+        day.executor.row, day.executor.busy_since = (1,), day.now
+
+    def end() -> None:
+        day.executor.row, day.executor.idle_since = None, day.now
+
+    day.watch.machinery.look = look
+    day.watch._give_back_idle = lambda: given.append(day.now)
+    day.watch.memory_seconds = 0.04
+    day.plan = [(110.7, begin), (111.1, end)]
+    day.run()
+    after = min(at for at in given if at > 110.7)
+    assert IDLE_SECONDS <= after - busy[-1] < IDLE_SECONDS + 0.05

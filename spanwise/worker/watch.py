@@ -79,7 +79,10 @@ MOST_FREE_BYTES = 128 * 2**20
 SECOND_LOOK_SECONDS = 0.05
 #: Samples are sent this often, unless a setting says otherwise.
 SAMPLES_SECONDS = 1.0
-#: The sampler rests when nothing has been busy for so long.
+#: The sampler rests when nothing has been busy for so long: the looks until then see nobody, and
+#: each wakes this thread. A task that begins later wakes it.
+REST_SECONDS = 0.03
+#: Then freed memory may go back to the system.
 IDLE_SECONDS = 0.09
 #: Rows that an executor meant to send later leave at the latest now: twice as late as it sends them
 #: itself between two runs, so that only those go this way which wait behind a run.
@@ -220,7 +223,7 @@ class Watch(threading.Thread):
                 last_task = now
             if busy or works:
                 last_busy = now
-            rests = now - last_busy >= IDLE_SECONDS
+            rests = now - last_busy >= REST_SECONDS
             self._push_overdue(now)
             is_at_work = self.look_also() or works or busy > 0
             if is_at_work:
@@ -230,7 +233,7 @@ class Watch(threading.Thread):
             if is_due and busy and self.memory_seconds == MEMORY_SECONDS:
                 early = EARLY_SECONDS
             if now >= next_memory - early:
-                if rests:
+                if now - last_busy >= IDLE_SECONDS:
                     self._give_back_idle()
                 self.is_stirred = False
                 self._measure_memory(now)
