@@ -69,9 +69,10 @@ class TaskStreamMethods:
                 ``worker_name`` and ``lane`` are what the panels call both; ``beside`` is None,
                 or of a lane that is of no thread what it is called there: ``("seceded", 1)``.
             ``status``
-                ``"OK"``, ``"error"``, or ``"lost"``: the run ended with its worker, or the task
-                failed without a run; ``reason`` says why. Without a `count`, what is not known
-                to have begun, or never began, has a record that takes no time.
+                ``"OK"``, ``"error"``; ``"cancelled"``: nobody wanted its result any more; or
+                ``"lost"``: the run ended with its worker, or the task failed without a run;
+                ``reason`` says why. Without a `count`, what is not known to have begun, or
+                never began, has a record that takes no time.
             ``startstops``
                 All parts of the run, each with its ``action``, ``start``, ``stop``, ``function``
                 and ``span``; a transfer has its ``source``, the address of the sending worker.
@@ -81,7 +82,8 @@ class TaskStreamMethods:
                 Of the result: its size; its class as a pickle (None where that cannot be
                 imported) and by name; an empty dict.
             ``cause``, ``exception_text``, ``traceback_text``
-                Of runs that failed: the key, what was raised, and the traceback with it.
+                Of runs that failed: the key, what was raised, and the traceback with it. Of
+                cancelled ones that raised the last two.
         """
         if checked_plot(plot) == "save":
             checked_path(filename)

@@ -67,6 +67,9 @@ class SpanInfo:
         Whose it is: the path of the notebook, or the program's name; empty: unknown.
     tasks, running, failed
         Runs of tasks: finished, running now, failed. A task that was tried again has several.
+    running_cancelled
+        How many of those that run were cancelled: Python cannot stop their code. 0 of a Dask
+        cluster, whose scheduler forgets them.
     executions
         How often functions ran: tasks that are not divided, and the parts of fused ones,
         which may be tasks of other spans.
@@ -140,6 +143,7 @@ class SpanInfo:
     start: float | None
     stop: float | None
     executions: int = 0
+    running_cancelled: int = 0
     client: str = ""
     enqueued: float = 0.0
     all_durations: Mapping[str, float] = field(default_factory=dict, hash=False)
@@ -279,6 +283,7 @@ def _info(
         tasks=row["tasks"],
         executions=row["executions"],
         running=row["running"],
+        running_cancelled=row.get("runningCancelled", 0),
         failed=row["failed"],
         duration=row["threadSeconds"],
         all_durations=row["seconds"],

@@ -17,8 +17,8 @@ from spanwise.shown_text import line_text
 _SHOWN, _LENGTH = 60, 60
 #: Columns of the table, figures of the whole subtree.
 _COLUMNS = (
-    *("origin", "client", "tasks", "running", "failed", "duration", "cpu", "transfer", "idle"),
-    *("nbytes_total", "opened", "closed", "start", "stop", "id"),
+    *("origin", "client", "tasks", "running", "running_cancelled", "failed", "duration", "cpu"),
+    *("transfer", "idle", "nbytes_total", "opened", "closed", "start", "stop", "id"),
 )
 #: Of that, where the tags alone do not tell spans apart.
 _FILE_LENGTH, _CELL_LENGTH = 14, 20

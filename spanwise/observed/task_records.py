@@ -127,6 +127,9 @@ class TaskRecords:
             elif said == "failed":
                 record |= _error_fields(errors.get(row_number, ""))
                 record["cause"] = record["key"]
+            elif row_number in errors:
+                # A cancelled one, which has made no task fail.
+                record |= _error_fields(errors[row_number])
             elif said == _LOST:
                 record["reason"] = page["lanes"][lane]["why"]
             self._records.append(record)

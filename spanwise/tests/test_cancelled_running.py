@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spanwise import Client, Future
+from spanwise import Client, Future, span
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
 
@@ -27,6 +27,12 @@ def held(file: str) -> str:
             raise TimeoutError(file)
         time.sleep(0.01)
     return file
+
+
+def raises(file: str) -> None:
+    """It is as *held*, and then fails."""
+    held(file)
+    raise ValueError("nobody waits for this")
 
 
 def running(client: Client) -> dict[str, dict[str, Any]]:
@@ -63,7 +69,7 @@ def test_it_is_told_apart_while_it_runs_and_when_it_has_ended(
     assert [list(keys) for keys in client.processing().values()] == [["wanted"]]
     spans = client._observed.query("spans", params={"all": True, "after": 0})["rows"]
     assert (2, 1) in {(row["running"], row.get("runningCancelled")) for row in spans}
-    assert max(info.running for info in client.spans()) == 2
+    assert (2, 1) in {(each.running, each.running_cancelled) for each in client.spans()}
 
     (tmp_path / "unwanted").touch()
     wait_until("it has ended", lambda: set(running(client)) == {"wanted"})
@@ -71,6 +77,33 @@ def test_it_is_told_apart_while_it_runs_and_when_it_has_ended(
     (tmp_path / "wanted").touch()
     assert wanted.result(LIMIT_SECONDS) == str(tmp_path / "wanted")
     assert statuses(client) == {"unwanted": "cancelled", "wanted": "OK"}
+
+
+def test_it_is_cancelled_too_if_it_raises_and_its_record_has_the_error(
+    client: Client, tmp_path: Path
+) -> None:
+    with span("work") as id:
+        unwanted = client.submit(raises, str(tmp_path / "unwanted"), key="unwanted")
+    wait_until("it runs", lambda: set(running(client)) == {"unwanted"})
+    unwanted.cancel()
+    wait_until("it is told", lambda: "cancelled" in running(client).get("unwanted", {}))
+    (info,) = (each for each in client.spans() if each.id == id)
+    assert (info.running, info.running_cancelled) == (1, 1)
+    assert client.spans().to_pandas()["running_cancelled"].max() == 1
+
+    (tmp_path / "unwanted").touch()
+    wait_until("its record is there", lambda: statuses(client) == {"unwanted": "cancelled"})
+    (record,) = client.get_task_stream()
+    assert record["exception_text"] == "ValueError: nobody waits for this"
+    assert 'raise ValueError("nobody waits for this")' in record["traceback_text"]
+    assert "cause" not in record
+    # Nobody is told of a failure.
+    (info,) = (each for each in client.spans() if each.id == id)
+    assert (info.tasks, info.failed, info.running, info.running_cancelled) == (1, 0, 0, 0)
+    assert info.all_durations == {}
+    stream = client._observed.query("task-stream")
+    assert stream["kinds"]["failed"] == 0
+    assert stream["kinds"]["cancelled"] == 1
 
 
 def test_it_is_cancelled_too_when_its_worker_is_restarted(client: Client, tmp_path: Path) -> None:

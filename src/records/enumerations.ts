@@ -196,7 +196,7 @@ export const ENUMERATIONS = {
         'it was given back for want of an input, or by its own Reschedule: it runs again, and counts as no run',
       rescheduled: 'it raised Reschedule; the log has it as missing',
       cancelled:
-        'nobody wanted its result any more when it gave one, or ended with its worker; only in the log'
+        'nobody wanted its result any more when it gave one, raised, or ended with its worker; only in the log'
     }
   }),
   PartKind: described({

@@ -599,10 +599,11 @@ export class EmbeddedClusterLog extends SourceLog {
   }
 }
 
-/** A task that its worker gave back runs again, whatever the reason. */
+/** A task that its worker gave back runs again, whatever the reason; `status` is the worker's, who does not know what was given up meanwhile. */
 function loggedStatus(status: number, isGivenUp: boolean): RunStatus {
   if (status > RunStatus.Failed) {
     return RunStatus.Missing;
   }
-  return isGivenUp && status === RunStatus.Ok ? RunStatus.Cancelled : status;
+  // (what it gave or raised nobody waited for)
+  return isGivenUp ? RunStatus.Cancelled : status;
 }

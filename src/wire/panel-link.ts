@@ -540,7 +540,7 @@ export type TaskStreamResult = {
     readonly failedTasks?: number;
     /** Stretches for which runs held threads that have seceded, and are drawn beside these. Left out: none; or by an observer of before. */
     readonly seceded?: number;
-    /** Runs whose result nobody wanted any more when it came. Left out: none; or by an observer of before. */
+    /** Runs whose result nobody wanted any more when they ended. Left out: none; or by an observer of before. */
     readonly cancelled?: number;
     /** Runs that were given back, and ran again, after they had held a thread. Left out: none; or by an observer of before. */
     readonly missing?: number;

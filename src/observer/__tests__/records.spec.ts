@@ -310,17 +310,33 @@ describe('records of runs', () => {
           { lane: 0, start: 3, status: RunStatus.Ok },
           { lane: 1, start: 3, status: RunStatus.Ok },
           // Its traceback is not there.
-          { lane: 0, start: 4, status: RunStatus.Failed }
+          { lane: 0, start: 4, status: RunStatus.Failed },
+          { lane: 0, start: 5, status: RunStatus.Cancelled },
+          { lane: 0, start: 6, status: RunStatus.Cancelled }
         ].map((row, run) => ({ ...row, run, duration: 1, type: NONE_U32 }))
       ),
-      rowsToBlock(6, 'events', [{ kind: 1, run: 1, text: 'Traceback\nE: —' }])
+      rowsToBlock(6, 'events', [
+        { kind: 1, run: 1, text: 'Traceback\nE: —' },
+        { kind: 1, run: 6, text: 'Traceback\nE: nobody waited' }
+      ])
     ].forEach(block => ingestBlock(store, block));
     const { lanes, lane, errors, names, partFrom } = ask(store, 'records');
-    expect(lane.map(at => lanes[at]!.ident)).toEqual([70, 70, 71, null, 71]);
+    expect(lane.map(at => lanes[at]!.ident)).toEqual([
+      70,
+      70,
+      71,
+      null,
+      71,
+      71,
+      71
+    ]);
     for (const each of lanes) {
       expect(each).toMatchObject({ address: 'unix:/w', why: 'ended' });
     }
-    expect(errors).toEqual([[1, 'Traceback\nE: —']]);
+    expect(errors).toEqual([
+      [1, 'Traceback\nE: —'],
+      [6, 'Traceback\nE: nobody waited']
+    ]);
     expect(partFrom.map(at => (at === null ? null : names[at]))).toEqual([
       'unix:/w',
       'nowhere',

@@ -128,9 +128,11 @@ describe('the detail of a run', () => {
     ].forEach(block => ingestBlock(log, block));
     expect(runDetail(log, 0)!.error).toBe(text);
     expect(runDetail(log, 0, true)!.error).toBe(line.slice(0, 200));
-    // One that did well later has none.
-    ingestBlock(log, rowsToBlock(5, 'runs', [RUN]));
+    // One that did well later has none; one that raised when nobody waited for it any more has it.
+    const cancelled = { ...RUN, status: RunStatus.Cancelled };
+    ingestBlock(log, rowsToBlock(5, 'runs', [RUN, cancelled]));
     expect(runDetail(log, 1)).not.toHaveProperty('error');
+    expect(runDetail(log, 2)!.error).toBe(text);
     // As if the log's bound had been met.
     Object.defineProperty(log.events, 'firstRow', { value: 2 });
     expect(errorOf(log, 3, false)).toBeUndefined();

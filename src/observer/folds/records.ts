@@ -1,10 +1,5 @@
 import type { LaneId, SpanId } from '../../records/ids';
-import {
-  NONE_U16,
-  NONE_U32,
-  PartKind,
-  RunStatus
-} from '../../records/enumerations';
+import { NONE_U16, NONE_U32, PartKind } from '../../records/enumerations';
 import type { RecordsDetails, RecordsResult } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
@@ -21,6 +16,7 @@ import { ownersOf } from './owners';
 import {
   cellOf,
   errorOf,
+  mayHaveRaised,
   known,
   originOf,
   PART_KINDS,
@@ -268,7 +264,7 @@ class RecordsPage {
     const key = log.key(runs.node[i]!);
     const type = runs.type[i]!;
     const end = runs.start[i]! + Math.max(0, runs.duration[i]!);
-    if (firstPart === 0 && runs.status[i] === RunStatus.Failed) {
+    if (firstPart === 0 && mayHaveRaised(runs.status[i]!)) {
       this._error(run);
     }
     columns.run.push(run);

@@ -43,7 +43,9 @@ export function runDetail(
   const node = columns.node[i]!;
   const run = columns.run[i]!;
   const status = STATUSES[columns.status[i]!] ?? 'ok';
-  const error = status === 'failed' ? errorOf(log, run, inShort) : undefined;
+  const error = mayHaveRaised(columns.status[i]!)
+    ? errorOf(log, run, inShort)
+    : undefined;
   const client = ownerOf(columns.span[i]!);
   const beside = log.besideOf(lane);
   const measured = inShort ? [] : measuredBy(log, run);
@@ -155,6 +157,11 @@ function partDetail(log: LogStore, row: number): PartDetail {
     cpu: known(columns.cpu[i]!),
     bytes: known(columns.bytes[i]!)
   };
+}
+
+/** A cancelled run may have raised to its end, which is no failure: nobody waited for it. */
+export function mayHaveRaised(status: number): boolean {
+  return status === RunStatus.Failed || status === RunStatus.Cancelled;
 }
 
 /** The run's error: its traceback, or in short the last line of that. */

@@ -599,8 +599,8 @@ export function endedItems(
       trans.__('cancelled runs'),
       cancelled,
       trans._n(
-        '%2\u00a0task run whose result nobody wanted any more when it came: it was cancelled, or its computation was interrupted.',
-        '%2\u00a0task runs whose results nobody wanted any more when they came: they were cancelled, or their computation was interrupted.',
+        '%2\u00a0task run whose result nobody wanted any more when it ended: it was cancelled, or its computation was interrupted.',
+        '%2\u00a0task runs whose results nobody wanted any more when they ended: they were cancelled, or their computation was interrupted.',
         cancelled,
         formatCount(cancelled)
       )
