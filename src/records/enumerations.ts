@@ -205,7 +205,7 @@ export const ENUMERATIONS = {
     python: 'KIND',
     means: {
       transfer: 'an input came from another worker',
-      'disk-read': 'what was spilled was read back',
+      'disk-read': 'what was spilled was read back, and its file removed',
       deserialize: 'unpickling of inputs, function and arguments',
       compute:
         'inner parts of fused tasks, each with its own function and span, and the compute of a run that has other parts',
