@@ -5,6 +5,7 @@ import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import type { Box } from '../card-place';
+import { ExplainedList, type ItemFocus } from '../explained-list';
 import { FloatingCard } from '../floating-card';
 import {
   executionsText,
@@ -13,7 +14,6 @@ import {
   legendWord
 } from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
-import { ExplainedList, type ItemFocus } from './explained-list';
 import { legendOf, longest, seenOf, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
 import {

@@ -5,9 +5,10 @@ import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
 import type { TimeRange } from '../../wire/panel-link';
 import { Drawer } from '../drawer';
+import { ExplainedList, type ItemFocus } from '../explained-list';
 import { useFocusThatStays } from '../focus-that-stays';
 import { KIND_WORDS, legendWord } from '../format';
-import { Swatch } from '../mark';
+import { type Mark, Swatch } from '../mark';
 import type { ITheme } from '../panel-context';
 import { ShowAll } from '../show-all';
 import { ActivityView } from './activity-view';
@@ -70,34 +71,12 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
           </span>
         </div>
         <IcicleView {...props} />
-        <ul className="sw-legend" aria-label={trans.__('Legend')}>
-          {/* In a low panel the first line is all there is, and frames are larger than their feet. */}
-          {tree.importing.includes(1) && (
-            <li className="sw-legend-item" title={remarkOnImports(trans)}>
-              <Swatch mark={IMPORT_MARK} />{' '}
-              {legendWord(KIND_WORDS.import, trans)}
-              <span className="sw-comma">. {remarkOnImports(trans)}</span>
-            </li>
-          )}
-          {statesOf(tree.result).map(({ state, label }) => {
-            const remark = remarkOnState(state, trans);
-            return (
-              <li
-                key={state}
-                className="sw-legend-item"
-                title={remark || undefined}
-              >
-                <Swatch mark={{ kind: state }} /> {legendWord(label, trans)}
-                {remark !== '' && <span className="sw-comma">. {remark}</span>}
-              </li>
-            );
-          })}
-          {tellsStates(tree.result) && (
-            <li className="sw-legend-item sw-legend-figure sw-wide-only">
-              {trans.__('foot of each frame: what was not on a core')}
-            </li>
-          )}
-        </ul>
+        <ExplainedList
+          className="sw-legend"
+          label={trans.__('Legend')}
+          items={legendOf(tree, trans)}
+          itemOf={(item, focus) => <LegendItem {...item} focus={focus} />}
+        />
         <ActivityView
           activity={props.activity}
           states={statesOf(tree.result)}
@@ -116,6 +95,56 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         />
       )}
     </div>
+  );
+}
+
+type LegendLine = {
+  readonly id: string;
+  /** Null: it is about frames as they are drawn. */
+  readonly mark: Mark | null;
+  readonly name: string;
+  readonly explanation: string;
+};
+
+function legendOf(tree: FrameTree, trans: TranslationBundle): LegendLine[] {
+  const lines: LegendLine[] = statesOf(tree.result).map(({ state, label }) => ({
+    id: state,
+    mark: { kind: state },
+    name: legendWord(label, trans),
+    explanation: remarkOnState(state, trans)
+  }));
+  // In a low panel the first line is all there is, and frames are larger than their feet.
+  if (tree.importing.includes(1)) {
+    lines.unshift({
+      id: 'import',
+      mark: IMPORT_MARK,
+      name: legendWord(KIND_WORDS.import, trans),
+      explanation: remarkOnImports(trans)
+    });
+  }
+  if (tellsStates(tree.result)) {
+    lines.push({
+      id: 'foot',
+      mark: null,
+      name: trans.__('foot of each frame: what was not on a core'),
+      explanation: ''
+    });
+  }
+  return lines;
+}
+
+function LegendItem(
+  props: LegendLine & { readonly focus: ItemFocus }
+): JSX.Element {
+  const { mark, name, explanation, focus } = props;
+  return mark === null ? (
+    <li className="sw-legend-item sw-legend-figure sw-wide-only">{name}</li>
+  ) : (
+    <li className="sw-legend-item" title={explanation || undefined} {...focus}>
+      <Swatch mark={mark} /> {name}
+      {/* (for screen readers that read the list and do not go through it) */}
+      {explanation !== '' && <span className="sw-comma">. {explanation}</span>}
+    </li>
   );
 }
 

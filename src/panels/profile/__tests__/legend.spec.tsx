@@ -16,8 +16,7 @@ import { ProfileView } from '../view';
 
 const profile = ask(drawnStore(firstLook()), 'profile', { ended: true });
 
-/** What a view of an answer says. */
-function shown(result: ProfileResult, trans = bracketing, selected = 0) {
+function render(result: ProfileResult, trans = bracketing, selected = 0) {
   const host = document.body.appendChild(document.createElement('div'));
   const root = createRoot(host);
   const activity = activityOf(result);
@@ -41,6 +40,12 @@ function shown(result: ProfileResult, trans = bracketing, selected = 0) {
       />
     )
   );
+  return { host, root, activity };
+}
+
+/** What a view of an answer says. */
+function shown(result: ProfileResult, trans = bracketing, selected = 0) {
+  const { host, root, activity } = render(result, trans, selected);
   const textOf = (selector: string): string =>
     host.querySelector(selector)?.textContent ?? '';
   const said = {
@@ -77,6 +82,53 @@ it('legend and details say that blocked is more than in Fine Performance Metrics
   const none = { ...nodes, blocked: nodes.blocked.map(() => 0) };
   const { details: other } = shown({ ...profile, nodes: none });
   expect(other).not.toEqual(remark);
+});
+
+it('explains what it has to explain by keyboard as by pointer', () => {
+  // (all frames import modules, so that there is more than one line to explain)
+  const { nodes } = profile;
+  const importing = {
+    ...nodes,
+    file: nodes.file.map(() => '<frozen importlib._bootstrap>')
+  };
+  const { host, root } = render({ ...profile, nodes: importing });
+  const items = [
+    ...host.querySelectorAll<HTMLElement>('.sw-legend > .sw-legend-item')
+  ];
+  const explained = items.filter(({ title }) => title !== '');
+  const [first, last] = explained as [HTMLElement, HTMLElement];
+  expect(explained).toEqual([first, last]);
+  expect(items.length).toBeGreaterThan(3);
+  const card = () => host.ownerDocument.querySelector('[role="tooltip"]');
+  const press = (key: string) =>
+    flushSync(() => {
+      document.activeElement!.dispatchEvent(
+        new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })
+      );
+    });
+  // One of them is in the order of Tab, and what says nothing is not.
+  expect(items.map(({ tabIndex }) => tabIndex).filter(at => at === 0)).toEqual([
+    0
+  ]);
+  expect(first.tabIndex).toBe(0);
+  flushSync(() => first.focus());
+  expect(document.activeElement).toBe(first);
+  expect(card()?.textContent).toContain(first.title);
+  // On to the next that explains itself.
+  press('ArrowRight');
+  expect(document.activeElement).toBe(last);
+  expect(card()?.textContent).toContain(last.title);
+  expect(last.title).toContain('another thread’s import are in it');
+  press('ArrowRight');
+  expect(document.activeElement).toBe(last);
+  press('Escape');
+  expect(card()).toBeNull();
+  press('Home');
+  expect(document.activeElement).toBe(first);
+  flushSync(() => first.blur());
+  expect(card()).toBeNull();
+  flushSync(() => root.unmount());
+  host.remove();
 });
 
 it('imports are set apart from what the function of the task does, and so is what modules run as they are imported', () => {

@@ -1,10 +1,10 @@
 /**
- * A list whose items explain themselves. One of them is in the order of Tab, arrows go from there to the others, and the one that has the focus
- * shows in a card what the pointer finds in its tooltip.
+ * A list whose items explain themselves. One of them is in the order of Tab, arrows go from there to the others that have something to say, and
+ * the one that has the focus shows in a card what the pointer finds in its tooltip.
  */
 import * as React from 'react';
-import { createElement } from '../../charts/shown-element';
-import { FloatingCard } from '../floating-card';
+import { createElement } from '../charts/shown-element';
+import { FloatingCard } from './floating-card';
 
 type Explained = {
   readonly id: string;
@@ -41,11 +41,16 @@ export function ExplainedList<T extends Explained>(props: {
   const [last, setLast] = React.useState<string | null>(null);
   const [explained, setExplained] = React.useState<string | null>(null);
   // Who comes by Tab is where the focus was before, if that is still there.
-  const inOrder = items.find(({ id }) => id === last) ?? items[0];
-  const shown = items.find(({ id }) => id === explained);
+  const sayers = items.filter(({ explanation }) => explanation !== '');
+  const inOrder = sayers.find(({ id }) => id === last) ?? sayers[0];
+  const shown = sayers.find(({ id }) => id === explained);
   const move = (event: React.KeyboardEvent<HTMLElement>): void => {
     const step = STEPS[event.key];
-    const rows = [...event.currentTarget.children] as HTMLElement[];
+    const rows = [
+      ...event.currentTarget.querySelectorAll<HTMLElement>(
+        ':scope > [tabindex]'
+      )
+    ];
     const at = rows.findIndex(row => row === document.activeElement);
     if (step !== undefined && at >= 0) {
       rows[Math.min(rows.length - 1, Math.max(0, at + step))]!.focus();
@@ -63,18 +68,23 @@ export function ExplainedList<T extends Explained>(props: {
       >
         {items.map(item => (
           <React.Fragment key={item.id}>
-            {props.itemOf(item, {
-              tabIndex: item === inOrder ? 0 : -1,
-              onFocus: () => {
-                setLast(item.id);
-                setExplained(item.id);
-              },
-              onBlur: () => setExplained(null)
-            })}
+            {props.itemOf(
+              item,
+              item.explanation === ''
+                ? {}
+                : {
+                    tabIndex: item === inOrder ? 0 : -1,
+                    onFocus: () => {
+                      setLast(item.id);
+                      setExplained(item.id);
+                    },
+                    onBlur: () => setExplained(null)
+                  }
+            )}
           </React.Fragment>
         ))}
       </ul>
-      {shown !== undefined && shown.explanation !== '' && (
+      {shown !== undefined && (
         <FloatingCard
           boxOf={() =>
             (
