@@ -203,15 +203,16 @@ def _address(view: Any) -> int:
 
 
 def _function_text(nbytes: int, name: str, given: GivenWith) -> str:
-    found = [heaviest_within(each, given.keywords) for each in given.functions]
+    found = [heaviest_within(each, given.keywords, nbytes) for each in given.functions]
     where, value, weight = max(found, key=lambda each: each[2])
     is_one = len(found) == 1
     if 2 * weight < nbytes and type(given.functions[0]) is MethodType and is_one:
         # (what an object takes with all that it has, it does not say)
         where, value = "the object whose method it is", given.functions[0].__self__
     elif 2 * weight < nbytes:
-        which = f"the function {name}" if is_one else f"what tasks of {name} call,"
-        return f"{which} with the values that it uses"
+        if is_one:
+            return f"the function {name} with the values that it uses"
+        return f"a function that tasks of {name} call, with the values that the function uses"
     which = f"the function {name}" if is_one else f"a function that tasks of {name} call,"
     return f"{which} with {where}: {what_is(value)}"
 

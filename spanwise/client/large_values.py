@@ -5,10 +5,11 @@ Nothing of numpy or pandas is imported: whoever has such a value has imported th
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from spanwise.client.pure_keys import is_imported
@@ -16,6 +17,9 @@ from spanwise.graph.packs import SMALL_TYPES, weight_of
 
 #: What never takes much.
 _TINY = SMALL_TYPES - {tuple}
+#: What says of a name that it is one of the module's variables: with these a function is sent, as
+#: cloudpickle finds them. (``co_names`` has attributes, too.)
+_OF_GLOBALS = frozenset({"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL"})
 
 
 def type_text(kind: type) -> str:
@@ -120,17 +124,36 @@ def is_cut_from(part: Any, whole: Any) -> bool:
     )
 
 
-def heaviest_within(function: Callable[..., Any], keywords: dict[str, Any]) -> tuple[str, Any, int]:
+def heaviest_within(
+    function: Callable[..., Any], keywords: dict[str, Any], nbytes: int
+) -> tuple[str, Any, int]:
     """What is sent with a function: which of it takes most, that value, and about how many bytes.
 
     The text follows on "the function f with ": "its variable x".
+
+    Parameters
+    ----------
+    nbytes
+        So many were sent. What says that it has more went in another way, as a Dask array does,
+        whose graph is sent. Of lists and the like, which take more than is sent of them, it is a
+        guess what they take.
     """
     best: tuple[str, Any, int] = ("", None, 0)
     for where, value in _sent_with(function, keywords):
         weight = own_weight(value)
+        if weight > nbytes and _says_bytes(value):
+            continue
+        weight = min(weight, nbytes)
         if weight > best[2]:
             best = (where, value, weight)
     return best
+
+
+def _says_bytes(value: Any) -> bool:
+    try:
+        return isinstance(value, (bytes, bytearray, str)) or type(value.nbytes) is int
+    except Exception:  # noqa: BLE001 (code of others: the warning tells less)
+        return False
 
 
 def _sent_with(function: Callable[..., Any], keywords: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -152,8 +175,18 @@ def _sent_with(function: Callable[..., Any], keywords: dict[str, Any]) -> Iterat
                 yield f"its variable {name}", cell.cell_contents
             except ValueError:  # (it has no value yet)
                 continue
-        for name in code.co_names:
+        for name in dict.fromkeys(_global_names(code)):
             if name in function.__globals__:
                 yield f"the variable {name}", function.__globals__[name]
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             yield "a default of its arguments", value
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    """Of the code of a function, and of what is written within it."""
+    for each in dis.get_instructions(code):
+        if each.opname in _OF_GLOBALS:
+            yield each.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)

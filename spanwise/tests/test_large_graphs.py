@@ -78,6 +78,13 @@ def test_what_most_of_it_is(client: Client) -> None:
     def adds(block: Any) -> Any:
         return block + len(large)
 
+    def length_of() -> int:
+        return len(large)
+
+    # (the heavy variable is another function's)
+    def adds_length(block: Any) -> Any:
+        return block + length_of()
+
     class Holder:
         def __init__(self) -> None:
             self.held = large
@@ -113,6 +120,10 @@ def test_what_most_of_it_is(client: Client) -> None:
         (
             f"a function that tasks of \\S+ call, with its variable large: {bytes_of}",
             lambda: client.compute(da.ones(10, chunks=5).map_blocks(adds).sum()),
+        ),
+        (
+            r"a function that tasks of \S+ call, with the values that the function uses",
+            lambda: client.compute(da.ones(10, chunks=5).map_blocks(adds_length).sum()),
         ),
         (
             "the function method with the object whose method it is: a Holder",
@@ -170,11 +181,61 @@ def test_a_variable_of_a_program_is_named() -> None:
     """Of a function that goes to workers with it, as those of a notebook do."""
     shared = np.ones(LARGE // 8)
     names = {"__name__": "__main__", "len": len, "SHARED": shared}
-    where, value, nbytes = heaviest_within(FunctionType(used_everywhere.__code__, names), {})
+    function = FunctionType(used_everywhere.__code__, names)
+    where, value, nbytes = heaviest_within(function, {}, LARGE + 100)
     assert (where, nbytes) == ("the variable SHARED", LARGE)
     assert value is shared
     # What workers import has its variables there.
-    assert heaviest_within(used_everywhere, {}) == ("", None, 0)
+    assert heaviest_within(used_everywhere, {}, LARGE) == ("", None, 0)
+
+
+#: As the cells of a notebook.
+PROGRAM = """
+def closing(z):
+    def f(x):
+        return x.data + x.other.values + z[0]
+    return f
+
+def nested():
+    return [(lambda: [len(rows) for _ in range(each)])() for each in range(2)]
+
+def with_graph():
+    return lazy.sum() + len(z)
+
+def attributes_alone(x):
+    return x.data, x.values
+"""
+
+
+class Lazy:
+    """Says what it would take, as a Dask array does; its graph is sent."""
+
+    nbytes = 10**12
+
+
+def test_a_variable_that_a_function_does_not_use_is_not_named() -> None:
+    """One that is called as an attribute is, which the function does use."""
+    program: dict[str, Any] = {
+        "__name__": "__main__",
+        "data": np.ones(LARGE // 8 + 1000),
+        "values": np.ones(LARGE // 8 + 10),
+        "rows": list(range(LARGE // 100)),
+        "lazy": Lazy(),
+        "z": bytes(LARGE - 10),
+    }
+    exec(PROGRAM, program)  # noqa: S102
+    z = np.ones(LARGE // 8)
+    # A list takes more than is sent of it, and is what is sent nevertheless.
+    for function, where, value, nbytes in (
+        (program["closing"](z), "its variable z", z, LARGE),
+        (program["nested"], "the variable rows", program["rows"], LARGE // 20),
+        (program["with_graph"], "the variable z", program["z"], LARGE - 10),
+        (program["attributes_alone"], "", None, 0),
+    ):
+        sent = nbytes if where == "the variable rows" else LARGE + 200
+        found = heaviest_within(function, {}, sent)
+        assert (found[0], found[2]) == (where, nbytes), function
+        assert found[1] is value
 
 
 def test_of_arrays_in_parts_the_whole_is_counted(client: Client) -> None:
