@@ -27,7 +27,7 @@ export class InstructionBuffer {
     this._tell(worker);
   }
 
-  /** @param givenUp - the run that the worker is to forget; NONE_U32: it has the result, or a copy is on its way, or the run has ended. */
+  /** @param givenUp - the run that the worker is to forget and nobody wants; NONE_U32: there is none. */
   release(
     worker: WorkerRecord,
     task: number,

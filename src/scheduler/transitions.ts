@@ -1,4 +1,4 @@
-import { ReportStatus } from '../records/enumerations';
+import { NONE_U32, ReportStatus } from '../records/enumerations';
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
 import { placeInQueue } from './queueing';
@@ -295,9 +295,10 @@ function recallWaiting(s: SchedulerState, task: number): void {
 
 /** Takes a run off its worker's books, tells the worker, and has the tasks that were shipped with it recalled too. */
 function recall(s: SchedulerState, task: number): void {
-  const run = s.tasks.runAtWorker(task);
+  // One whose task is to run anew, for want of an input, nobody has given up.
+  const givenUp = s.tasks.isNeeded(task) ? NONE_U32 : s.tasks.runAtWorker(task);
   const worker = s.unlinkProcessing(task);
-  s.output.release(worker, task, false, run);
+  s.output.release(worker, task, false, givenUp);
   const { edges, state, firstDependent } = s.tasks;
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
     const dependent = edges.dependent[e]!;

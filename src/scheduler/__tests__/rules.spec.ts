@@ -1,7 +1,7 @@
 import { denseIds } from '../../testing/ids';
 import { NONE_U32, RunStatus } from '../../records/enumerations';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
-import { InvalidTransition, TaskState } from '..';
+import { type Instruction, InvalidTransition, TaskState } from '..';
 import type { IPlacementPolicy } from '../placement';
 import type { SchedulerState } from '../scheduler-state';
 
@@ -981,6 +981,8 @@ describe('failures', () => {
 });
 
 describe('runs that are given up', () => {
+  const runsOf = (each: Instruction): number[] =>
+    each.type === 'release' ? [...each.runIds] : [];
   const two = (threads = 1): SchedulerFixture => {
     const s = new SchedulerFixture();
     s.join(0, threads);
@@ -1005,10 +1007,7 @@ describe('runs that are given up', () => {
 
   it('are named as they are released, and what has ended is not', () => {
     const s = two();
-    const released = () =>
-      s.scheduler
-        .takeInstructions()
-        .flatMap(each => (each.type === 'release' ? [...each.runIds] : []));
+    const released = () => s.scheduler.takeInstructions().flatMap(runsOf);
     s.submit('a b', { want: 'a b' });
     const run = s.runId('a');
     s.scheduler.takeInstructions();
@@ -1021,6 +1020,35 @@ describe('runs that are given up', () => {
     s.scheduler.takeInstructions();
     s.cancel('b');
     expect(released()).toEqual([NONE_U32]);
+  });
+
+  it.each([
+    ['went with its worker', (s: SchedulerFixture) => s.leave(0)],
+    [
+      'is not found by a peer',
+      (s: SchedulerFixture) => s.finish(1, 'e', { missing: { x: 0 } })
+    ],
+    ['has no copy any more', (s: SchedulerFixture) => s.replicas(0, '', 'x')]
+  ])('are none whose task waits anew for an input that %s', (_, lose) => {
+    const s = two(2);
+    s.submit('x');
+    s.finish(0, 'x');
+    const there = { workers: [1], allowOther: false };
+    s.submit('x -> d e', { want: 'd e', restrict: { d: there, e: there } });
+    const run = s.runId('d');
+    s.scheduler.takeInstructions();
+    lose(s);
+    const releases = s.scheduler
+      .takeInstructions()
+      .filter(each => each.type === 'release' && each.worker === 1);
+    expect(releases.flatMap(({ taskIds }) => [...taskIds])).toContain(
+      s.id('d')
+    );
+    // Its task is wanted on, and runs anew.
+    expect(releases.flatMap(runsOf)).not.toContain(run);
+    s.finish(s.workerOf('x'), 'x');
+    expect(s.state('d')).toBe('Processing');
+    expect(s.runId('d')).not.toBe(run);
   });
 
   it('have none if they had not begun', () => {

@@ -5,6 +5,7 @@ import { decodeBlock, type Block } from '../../../records/block';
 import {
   CapacityState,
   ClockChange,
+  RunStatus,
   StoredKind
 } from '../../../records/enumerations';
 import type { Seconds } from '../../../base/brand';
@@ -345,6 +346,58 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       [StoredKind.Replica, StoredKind.Released].sort()
     );
     expect(stored.reduce((sum, { by }) => sum + by, 0)).toBe(0);
+  });
+
+  it('calls no run cancelled whose task lacks an input again, and runs anew', async () => {
+    client.submit('x -> d', { does: { d: 'hold' } });
+    const runsOf = (of: WireWorker[]) =>
+      of.flatMap(worker => worker.held.map(run => ({ worker, run })));
+    const [first] = await waitFor('d runs', () => {
+      const found = runsOf(workers());
+      return found.length > 0 ? found : undefined;
+    });
+    const { worker, run } = first!;
+    const started = clock();
+    worker.link.send(
+      'measured',
+      {},
+      {
+        running: {
+          thread: [0],
+          taskId: [run.taskId],
+          runId: [run.runId],
+          function: [run.functionId],
+          span: [run.span],
+          started: [started]
+        }
+      }
+    );
+    const removed = { taskId: [...run.own] };
+    worker.link.send(
+      'replicas',
+      {},
+      { added: { taskId: [], nbytes: [] }, removed }
+    );
+    await waitFor('d runs anew', () =>
+      runsOf(workers()).some(each => each.run.runId !== run.runId)
+    );
+    // Its code has gone on, for no thread can be stopped.
+    worker.held.push(run);
+    workers().forEach(each => each.letGo());
+    expect((await client.outcome('d')).status).toBe(1);
+    client.link.send('flush', { request: 6 });
+    const { fields } = await client.message('flushed');
+    await waitFor('the observer has it', () =>
+      observer.blocks.some(block => block.seq === fields.seq)
+    );
+    const statuses = observer
+      .rows('runs')
+      .flatMap(({ columns }) =>
+        [...columns.run].map((each, i) => [each, columns.status[i]])
+      );
+    expect(statuses).toContainEqual([run.runId, RunStatus.Ok]);
+    expect(observer.count('running')).toBe(1);
+    expect(observer.count('givenUp')).toBe(0);
   });
 
   it('tells the client which workers are paused, and why, until they go on', async () => {
