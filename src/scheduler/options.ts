@@ -48,7 +48,7 @@ export const DEFAULT_OPTIONS: SchedulerOptions = {
   // With 2, the transfers of a task that begins late slow those of one that begins soon: a rechunk on 4 workers of 2 threads took 2.5 % longer.
   fetchingPerThread: 1.5,
   // Loads of 5 MB that take 2 ms each were made by five at a time, and by nine and more where the scheduler had to wait for a core, before
-  // anything used the first; `distributed` holds three. 10 MB are fewer than the caches of many machines.
+  // anything used the first; `distributed` holds three. 10 MB is less than the caches of many machines hold.
   aheadBytes: 10e6,
   aheadMost: 1024,
   saturation: null,

@@ -35,34 +35,51 @@ export function hasRoom(s: SchedulerState, worker: WorkerRecord): boolean {
 }
 
 /**
- * Whether a worker may be given one more root. What is ahead by time makes 10 MB of results at most:
- *
- * ```
- *   load 2 ms, 5 MB     ahead by time  five loads: 25 MB are made before a scheduler without a core sends what uses the first
- *                       by bytes, too  two loads
- * ```
+ * Whether a worker may be given one more root, unless {@link isHeldBack}.
  *
  * @param isRoomy - whether it may be given another task, if that is known.
  */
-export function hasRoomForRoot(
+export function hasRoomForRoots(
   s: SchedulerState,
   worker: WorkerRecord,
   isRoomy?: boolean
 ): boolean {
-  const { saturation, aheadBytes, aheadPerThread } = s.options;
-  const { freeThreads } = worker;
+  const { saturation } = s.options;
   if (saturation === null) {
-    return (
-      (isRoomy ?? hasRoom(s, worker)) &&
-      (worker.resultBytes.sum < aheadBytes * freeThreads ||
-        worker.runnableCount < aheadPerThread * freeThreads)
-    );
+    return isRoomy ?? hasRoom(s, worker);
   }
+  const { freeThreads } = worker;
   return (
     !worker.paused &&
     !worker.isClearing &&
     freeThreads > 0 &&
     worker.processingCount < Math.max(1, Math.ceil(saturation * freeThreads))
+  );
+}
+
+/**
+ * Whether a root waits, although its worker has room by time, because what is ahead there makes 10 MB per thread already and the root's
+ * result is for others to use up. It does not wait where a thread has less than two tasks that could run.
+ *
+ * ```
+ *   load 2 ms, 5 MB     ahead by time    five loads: 25 MB are made before a scheduler without a core sends what uses the first
+ *                       by bytes as well two loads
+ * ```
+ *
+ * A result that nothing uses stays anyway, however early it is made.
+ */
+export function isHeldBack(
+  { options, tasks }: SchedulerState,
+  root: number,
+  worker: WorkerRecord
+): boolean {
+  const { freeThreads } = worker;
+  return (
+    options.saturation === null &&
+    worker.resultBytes.sum >= options.aheadBytes * freeThreads &&
+    worker.runnableCount >= options.aheadPerThread * freeThreads &&
+    (tasks.firstDependent[root] !== NONE ||
+      tasks.hasFlag(root, TaskFlag.Expected))
   );
 }
 
@@ -86,7 +103,7 @@ export function hasRoomFor(
   worker: WorkerRecord
 ): boolean {
   if (s.tasks.isRoot(task)) {
-    return hasRoomForRoot(s, worker);
+    return hasRoomForRoots(s, worker) && !isHeldBack(s, task, worker);
   }
   return s.hasInputs(task, worker)
     ? hasRoom(s, worker)

@@ -31,7 +31,7 @@ export class SchedulerState {
   readonly turns = new ClientTurns(this.tasks);
   readonly workers = new WorkerTable();
   readonly durations: FunctionDurations;
-  readonly resultSizes = new ResultSizes();
+  readonly resultSizes: ResultSizes;
   readonly measuredBandwidth: MeasuredBandwidth;
   readonly random: SeededRandom;
   readonly log: TransitionLog;
@@ -70,6 +70,8 @@ export class SchedulerState {
     seed: number
   ) {
     this.durations = new FunctionDurations(options.unknownSeconds);
+    // (as many results of less as are ever ahead are not too much)
+    this.resultSizes = new ResultSizes(options.aheadBytes / options.aheadMost);
     this.measuredBandwidth = new MeasuredBandwidth(
       options.bandwidth,
       options.transferLatency

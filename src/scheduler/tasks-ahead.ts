@@ -3,7 +3,8 @@ import { NONE } from './edge-table';
 import { rankAt } from './rank';
 import {
   hasRoom,
-  hasRoomForRoot,
+  hasRoomForRoots,
+  isHeldBack,
   hasRoomToFetch,
   hasRoomToShip,
   shipTarget
@@ -57,7 +58,7 @@ function fillOnce(s: SchedulerState): boolean {
   const open = s.workers.all.filter(
     worker =>
       hasRoom(s, worker) ||
-      hasRoomForRoot(s, worker) ||
+      hasRoomForRoots(s, worker) ||
       (worker.queuedCount > 0 && hasRoomToFetch(s, worker))
   );
   open.sort(byRunning);
@@ -93,15 +94,20 @@ function fillWorker(
     let best = NONE;
     let from = commonQueue;
     const isRoomy = hasRoom(s, worker);
-    const isRoomyForRoots = hasRoomForRoot(s, worker, isRoomy);
+    const isRoomyForRoots = hasRoomForRoots(s, worker, isRoomy);
     if (isRoomyForRoots && left > 0 && s.commonCount > 0) {
       best = following(s, worker, s.peekQueue(commonQueue, null));
+      if (best !== NONE && isHeldBack(s, best, worker)) {
+        best = NONE;
+      }
     }
     if ((isRoomy || isRoomyForRoots) && worker.queuedCount > 0) {
       const own = following(s, worker, s.peekQueue(queue, worker));
       if (
         own !== NONE &&
-        (s.tasks.isRoot(own) ? isRoomyForRoots : isRoomy) &&
+        (s.tasks.isRoot(own)
+          ? isRoomyForRoots && !isHeldBack(s, own, worker)
+          : isRoomy) &&
         (best === NONE || !s.turns.isBefore(best, own))
       ) {
         best = own;

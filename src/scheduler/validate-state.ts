@@ -1,7 +1,7 @@
 import { invariant } from '../base/assert';
 import { NO_INPUTS, NONE } from './edge-table';
 import { neglected } from './resources';
-import { hasRoom, hasRoomFor, hasRoomForRoot } from './room';
+import { hasRoom, hasRoomFor } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
 import { ENDED_FLAGS, TaskFlag } from './task-table';
@@ -427,16 +427,16 @@ function checkNothingIdle(s: SchedulerState): void {
     waiting === NONE,
     `a worker has resources free, yet task ${waiting} is queued`
   );
-  const common = s.anyQueued(null);
+  const common = s.peekQueue(s.commonQueue, null);
   for (const worker of s.workers.all) {
     const waiting: number[] = [];
-    if (hasRoomForRoot(s, worker)) {
+    if (common !== NONE && hasRoomFor(s, common, worker)) {
       waiting.push(common);
     }
     const own = s.peekQueue(worker.queue, worker);
     if (
       own !== NONE &&
-      (s.tasks.isRoot(own) ? hasRoomForRoot : hasRoom)(s, worker)
+      (s.tasks.isRoot(own) ? hasRoomFor(s, own, worker) : hasRoom(s, worker))
     ) {
       waiting.push(own);
     }

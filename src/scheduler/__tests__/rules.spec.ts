@@ -316,21 +316,31 @@ describe('work ahead', () => {
   });
 
   it('sends roots whose results are 10 MB together, however fast they are', () => {
-    const aheadOf = (nbytes: number): number => {
+    const aheadOf = (
+      isUsed: boolean,
+      sizeOf: (task: number) => number
+    ): number => {
       const s = new SchedulerFixture();
       s.join(0);
       const names = Array.from({ length: 1000 }, (_, i) => `a${i}`);
-      s.submit(names.join(';'), { want: names.join(' ') });
-      for (const name of names.slice(0, 20)) {
-        s.finish(0, name, { duration: 20e-6, nbytes });
+      const all = names.join(' ');
+      s.submit(isUsed ? `${all} -> sum` : names.join(';'), {
+        want: isUsed ? 'sum' : all
+      });
+      for (const [i, name] of names.slice(0, 20).entries()) {
+        s.finish(0, name, { duration: 20e-6, nbytes: sizeOf(i) });
       }
       s.scheduler.validateState();
       return s.scheduler.workers.get(0)!.processingCount;
     };
-    expect(aheadOf(1e3)).toBeGreaterThan(490);
-    expect(aheadOf(1e6)).toBe(10);
-    expect(aheadOf(5e6)).toBe(2);
-    expect(aheadOf(1e9)).toBe(2);
+    expect(aheadOf(true, () => 9e3)).toBeGreaterThan(490);
+    expect(aheadOf(true, () => 1e6)).toBe(10);
+    expect(aheadOf(true, () => 5e6)).toBe(2);
+    expect(aheadOf(true, () => 1e9)).toBe(2);
+    // A single large one among small ones says little of the next.
+    expect(aheadOf(true, i => (i === 10 ? 1e9 : 28))).toBeGreaterThan(490);
+    // What nothing uses stays anyway.
+    expect(aheadOf(false, () => 5e6)).toBeGreaterThan(490);
   });
 
   it('ships what uses large results ahead as ever', () => {
