@@ -88,6 +88,29 @@ class _InLoop:
             self.answer.set_result(answer)
 
 
+class _Asked:
+    """A question about tasks, for whose answer a thread and an event loop wait each in its way."""
+
+    def __init__(
+        self, late: Late, entries: Sequence[Entry], ids: array[int], why: str | None
+    ) -> None:
+        self._late = late
+        self._entries = entries
+        self._ids = ids
+        #: None: there is no answer yet.
+        self.why = why
+        #: One may come.
+        self.may_come = False
+
+    def take(self, answer: Any) -> None:
+        """It has come."""
+        self.why = self._late.taken(self._ids, answer)
+
+    def sentence(self) -> str:
+        """What follows on "tasks were not done"."""
+        return self._late.sentence(self._entries, self.why)
+
+
 class Late:
     """Says why the tasks of one session are not done."""
 
@@ -111,42 +134,40 @@ class Late:
         waited
             For how many seconds, at the most.
         """
-        late = _pending(entries)
-        ids = _asked_for(late, waited)
-        why = self._answer_to(ids)
-        if why is None:
-            answers: SimpleQueue[Any] = SimpleQueue()
-            with self._asked(ids, answers) as asks:
-                if asks:
-                    with contextlib.suppress(Empty):
-                        why = self._taken(ids, answers.get(timeout=ANSWER_SECONDS))
-        return self._sentence(late, why)
+        answers: SimpleQueue[Any] = SimpleQueue()
+        with self._asked(entries, waited, answers) as asked:
+            if asked.may_come:
+                with contextlib.suppress(Empty):
+                    asked.take(answers.get(timeout=ANSWER_SECONDS))
+        return asked.sentence()
 
     async def why_in_loop(self, entries: Sequence[Entry], waited: float | None) -> str:
         """The same in an event loop, which goes on meanwhile."""
-        late = _pending(entries)
-        ids = _asked_for(late, waited)
-        why = self._answer_to(ids)
-        if why is None:
-            coming = _InLoop()
-            with self._asked(ids, coming) as asks:
-                if asks:
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(ANSWER_SECONDS):
-                            why = self._taken(ids, await coming.answer)
-        return self._sentence(late, why)
+        coming = _InLoop()
+        with self._asked(entries, waited, coming) as asked:
+            if asked.may_come:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(ANSWER_SECONDS):
+                        asked.take(await coming.answer)
+        return asked.sentence()
 
     @contextlib.contextmanager
-    def _asked(self, ids: array[int], answers: Any) -> Iterator[bool]:
-        """Ask the scheduler; whether an answer may come."""
+    def _asked(
+        self, entries: Sequence[Entry], waited: float | None, answers: Any
+    ) -> Iterator[_Asked]:
+        """Ask the scheduler, unless it has told just now or is not to be asked."""
+        late = [entry for entry in entries if entry.status == PENDING]
+        ids = _asked_for(late, waited)
+        asked = _Asked(self, late, ids, self._answer_to(ids))
         request = None
-        if ids:
+        if ids and asked.why is None:
             # (a client that is closed, or has lost its scheduler: that ends the tasks too)
             with contextlib.suppress(ClusterError):
                 request, _ = self._session.open_request("answer", answers)
                 self._send(Question(request, ids))
+        asked.may_come = request is not None
         try:
-            yield request is not None
+            yield asked
         finally:
             if request is not None:
                 self._session.close_request(request)
@@ -159,15 +180,22 @@ class Late:
             return None
         return f"{why} (So it was {old:.1f} s ago.)" if why and old >= _OLD_SECONDS else why
 
-    def _taken(self, ids: array[int], answer: Any) -> str | None:
+    def taken(self, ids: array[int], answer: Any) -> str | None:
+        """Keep the scheduler's answer about these tasks; None: it is none."""
         if isinstance(answer, BaseException):  # the scheduler has gone, or took no question
             return None
         why: str = answer.fields["why"]
         self._answered = _Answered(time.monotonic(), ids.tobytes(), why)
         return why
 
-    def _sentence(self, late: Sequence[Entry], why: str | None) -> str:
-        """`why`: the scheduler's answer; empty: they are done by now; None: it gave none."""
+    def sentence(self, late: Sequence[Entry], why: str | None) -> str:
+        """What follows on "tasks were not done".
+
+        Parameters
+        ----------
+        why
+            The scheduler's answer; empty: they are done by now; None: it gave none.
+        """
         if why is not None:
             which = f"Of {_MOST_ASKED:,} of them: " if len(late) > _MOST_ASKED else ""
             return f". {which}{why}" if why else ""
@@ -184,7 +212,3 @@ def _asked_for(late: Sequence[Entry], waited: float | None) -> array[int]:
     """The ids of tasks of which to ask; none: the wait was too short."""
     is_short = waited is None or waited < LEAST_SECONDS
     return array("I", [] if is_short else [e.id for e in late[:_MOST_ASKED] if e.id >= 0])
-
-
-def _pending(entries: Sequence[Entry]) -> list[Entry]:
-    return [entry for entry in entries if entry.status == PENDING]
