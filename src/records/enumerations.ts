@@ -227,7 +227,7 @@ export const ENUMERATIONS = {
       import: 'import',
       seceded:
         'in the lane of a thread, what a run held of it that has seceded, and is drawn beside the threads',
-      cancelled: 'a run whose result nobody wanted any more'
+      cancelled: 'a run whose result nobody wanted any more when it ended'
     }
   }),
   SampleState: described({

@@ -538,25 +538,47 @@ export function legendItems(
       )
     });
   }
-  const going = cancelledCount(result.running);
   return [
     ...items,
     ...endedItems(result.kinds, trans),
-    ...(going === 0
-      ? []
-      : [
-          {
-            kind: 'cancelled-running' as const,
-            name: legendWord('cancelled, still running', trans),
-            text: formatCount(going),
-            title: trans._n(
-              '%2\u00a0running task was cancelled. Its code goes on and holds its thread: Python cannot stop it.',
-              '%2\u00a0running tasks were cancelled. Their code goes on and holds their threads: Python cannot stop it.',
-              going,
-              formatCount(going)
-            )
-          }
-        ])
+    ...goesOnItems(result, trans)
+  ];
+}
+
+/** Of tasks that were cancelled and go on. Those that have seceded hold no thread: of some among others nothing is said of threads. */
+function goesOnItems(
+  { running, lanes }: TaskStreamResult,
+  trans: Trans
+): LegendItem[] {
+  const cancelled = running.filter(isCancelled);
+  const count = cancelled.length;
+  if (count === 0) {
+    return [];
+  }
+  const own = new Set(cancelled.map(({ laneIndex }) => laneIndex));
+  const hasSeceded = lanes.some(
+    ({ laneIndex, beside }) => beside?.[0] === 'seceded' && own.has(laneIndex)
+  );
+  const figure = formatCount(count);
+  return [
+    {
+      kind: 'cancelled-running',
+      name: legendWord('cancelled, still running', trans),
+      text: figure,
+      title: hasSeceded
+        ? trans._n(
+            '%2\u00a0running task was cancelled. Its code goes on: Python cannot stop it.',
+            '%2\u00a0running tasks were cancelled. Their code goes on: Python cannot stop it.',
+            count,
+            figure
+          )
+        : trans._n(
+            '%2\u00a0running task was cancelled. Its code goes on and holds its thread: Python cannot stop it.',
+            '%2\u00a0running tasks were cancelled. Their code goes on and holds their threads: Python cannot stop it.',
+            count,
+            figure
+          )
+    }
   ];
 }
 
@@ -873,12 +895,15 @@ export function cardOf(
   };
 }
 
-/** Why a task goes on that was cancelled, and what ends it; '': it was not. Only schedulers of Spanwise tell of such tasks. */
+/**
+ * Why a task goes on that was cancelled, and what ends it; '': it was not, or the box is what it held of a thread: its own says so. Only
+ * schedulers of Spanwise tell of such tasks.
+ */
 function cancelledText(
-  { cancelled, beside, to, worker }: HoveredBox,
+  { cancelled, kind, beside, to, worker }: HoveredBox,
   trans: Trans
 ): string {
-  if (cancelled === undefined) {
+  if (cancelled === undefined || kind === 'seceded') {
     return '';
   }
   const ago = formatDuration(Math.max(0, to - cancelled));
@@ -978,8 +1003,12 @@ function asideText(
   trans: Trans
 ): string {
   if (box.running) {
+    if (box.cancelled === undefined) {
+      return legendWord('running', trans);
+    }
+    // Of what it held of a thread that would say that it still holds it.
     return legendWord(
-      box.cancelled === undefined ? 'running' : 'cancelled, still running',
+      box.kind === 'seceded' ? 'cancelled' : 'cancelled, still running',
       trans
     );
   }
@@ -1191,7 +1220,13 @@ export function runningOf(
 }
 
 function cancelledCount(running: TaskStreamResult['running']): number {
-  return running.filter(({ cancelled }) => cancelled !== undefined).length;
+  return running.filter(isCancelled).length;
+}
+
+function isCancelled({
+  cancelled
+}: TaskStreamResult['running'][number]): boolean {
+  return cancelled !== undefined;
 }
 
 /** What a screen reader says as the figures change: "40 task runs, 8 running, 15 failed runs of 3 tasks". */

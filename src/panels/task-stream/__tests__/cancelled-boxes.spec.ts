@@ -11,6 +11,7 @@ import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { english } from '../../../testing/translators';
+import type { TaskStreamResult } from '../../../wire/panel-link';
 import type { LaneScene } from '../lane-scene';
 import { notesOf } from '../lane-notes';
 import { lanesSvg } from '../picture-lanes';
@@ -210,17 +211,62 @@ describe('boxes of cancelled tasks that go on', () => {
     });
   });
 
-  it('have an entry of the legend, with how many there are', () => {
+  it('say neither that they hold what they held before they seceded nor when they were cancelled there', () => {
+    // (as of 5 s: it was cancelled 3 s after it had left the thread)
+    const held: HoveredBox = { ...going, kind: 'seceded', tasks: 0, to: 5 };
+    expect(cardOf(held, null, english)).toMatchObject({
+      title: 'held by a',
+      aside: 'cancelled',
+      note: ''
+    });
+    const wanted = { ...held, cancelled: undefined };
+    expect(cardOf(wanted, null, english).aside).toBe('running');
+  });
+
+  describe('have an entry of the legend', () => {
     const run = firstLook();
-    const itemOf = (cancelled: number) =>
-      legendItems(
-        ask(drawnStore(run, { live: true, cancelled }), 'task-stream', {
-          now: run.end + 0.9
-        }),
-        'function',
-        english
-      ).find(({ name }) => name === GOES_ON);
-    expect(itemOf(0)).toBeUndefined();
-    expect(itemOf(2)).toMatchObject({ kind: 'cancelled-running', text: '2' });
+    const answer = (cancelled: number) =>
+      ask(drawnStore(run, { live: true, cancelled }), 'task-stream', {
+        now: run.end + 0.9
+      });
+    const itemOf = (result: TaskStreamResult) =>
+      legendItems(result, 'function', english).find(
+        ({ name }) => name === GOES_ON
+      );
+
+    it('with how many there are', () => {
+      expect(itemOf(answer(0))).toBeUndefined();
+      expect(itemOf(answer(1))!.title).toMatch(
+        /^1.running task was cancelled\. Its code goes on and holds its thread: /
+      );
+      const item = itemOf(answer(2))!;
+      expect(item).toMatchObject({ kind: 'cancelled-running', text: '2' });
+      expect(item.title).toMatch(
+        /^2.running tasks were cancelled\. Their code goes on and holds their threads: /
+      );
+    });
+
+    it('which speaks of no threads if one of them has seceded', () => {
+      const secededIn = (result: TaskStreamResult, of: boolean) => {
+        const { laneIndex } = result.running.find(
+          ({ cancelled }) => (cancelled !== undefined) === of
+        )!;
+        return itemOf({
+          ...result,
+          lanes: result.lanes.map(lane =>
+            lane.laneIndex === laneIndex
+              ? { ...lane, beside: ['seceded', 1] }
+              : lane
+          )
+        })!.title;
+      };
+      expect(secededIn(answer(1), true)).toMatch(
+        /^1.running task was cancelled\. Its code goes on: Python cannot stop it\.$/
+      );
+      expect(secededIn(answer(2), true)).toMatch(
+        /^2.running tasks were cancelled\. Their code goes on: Python cannot stop it\.$/
+      );
+      expect(secededIn(answer(2), false)).toContain('holds their threads');
+    });
   });
 });
