@@ -513,7 +513,7 @@ def _one_at_a_time(path: Path, limit: float) -> Iterator[None]:
                     if time.monotonic() >= end:
                         raise TimeoutError(
                             f"Another worker has been installing for {limit:g} s, and has not "
-                            "ended: restart_workers() ends it."
+                            "ended: client.restart() ends it, and all other workers with it."
                         ) from None
                 time.sleep(_AGAIN_SECONDS)
         yield

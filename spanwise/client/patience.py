@@ -9,6 +9,8 @@ from typing import Any
 #: The first notice; then each pause is twice as long as the one before, up to the longest.
 FIRST_SECONDS = 30.0
 _LONGEST_SECONDS = 600.0
+#: So many workers are named, and are in a call that can be pasted.
+_MOST_NAMED = 16
 
 
 class Patience:
@@ -41,11 +43,15 @@ def run_sentence(
     workers: Mapping[int, Mapping[str, Any]], what: str, waiting: Iterable[int], seconds: float
 ) -> str:
     """Which workers have not answered a function that they were to run, and what they are."""
-    names = [f"worker-{number}" for number in sorted(waiting)]
-    states = [workers.get(number, {}).get("state", "gone") for number in sorted(waiting)]
-    said = ", ".join(f"{name} ({state})" for name, state in zip(names, states, strict=True))
+    states = {f"worker-{n}": workers.get(n, {}).get("state", "gone") for n in sorted(waiting)}
+    names = list(states)
+    each = [f"{name} ({state})" for name, state in states.items()]
+    more = len(names) - _MOST_NAMED
+    said = ", ".join(each[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    there = f"on these {_MOST_NAMED}" if more > 0 else "there"
     return (
         f"run() has waited {seconds:.0f} s for {said}, where {what} runs or waits for a thread. "
         "If it waits for something that does not come, interrupt this call; "
-        f"restart_workers({names}) ends the function there. With wait=False, run() returns at once."
+        f"client.restart_workers({names[:_MOST_NAMED]}) ends the function {there}. "
+        "With wait=False, run() returns at once."
     )

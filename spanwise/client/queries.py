@@ -428,7 +428,7 @@ class Queries:
             if not workers and self._session.running_workers():
                 raise TimeoutError(
                     "No worker has answered which versions it runs, so none was compared. Ask "
-                    "again, or restart_workers([…]) those that are stopped."
+                    "again; if workers are stopped, client.restart_workers([…]) replaces them."
                 )
             different = [
                 f"{name}: {own['packages'][name]} here, {theirs} on {address}"

@@ -163,7 +163,7 @@ def test_a_setup_that_does_not_end_is_told_with_its_workers(tmp_path: Path) -> N
 
             wait_until("it is told", said, limit=2 * LIMIT_SECONDS)
         assert said()[0].startswith("worker-0, worker-1 have been setting up the plugin")
-        assert 'restart_workers(["worker-0", "worker-1"]) ends it there' in said()[0]
+        assert 'client.restart_workers(["worker-0", "worker-1"]) ends it there' in said()[0]
         waits.go.touch()
         registering.join(LIMIT_SECONDS)
         assert {*answers[0]} == {*client.scheduler_info()["workers"]}

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from spanwise import Client
+from spanwise.client.patience import run_sentence
 from spanwise.errors import ClusterError
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.processes import wait_until
@@ -409,6 +410,17 @@ def test_a_worker_without_further_threads_answers_and_counts_no_time_of_a_stop(
         assert not [each for each in answers if isinstance(each, str)] or waited > 2.0
 
 
+@pytest.mark.parametrize("count", [1, 16, 40])
+def test_of_very_many_workers_the_first_are_named_and_restarted(count: int) -> None:
+    names = [f"worker-{number}" for number in range(min(count, 16))]
+    workers: dict[int, dict[str, Any]] = {number: {"state": "running"} for number in range(count)}
+    sentence = run_sentence(workers, "slow", reversed(range(count)), 30)
+    more, there = (" and 24 more", "on these 16") if count > 16 else ("", "there")
+    listed = ", ".join(f"{name} (running)" for name in names)
+    assert f"has waited 30 s for {listed}{more}, where slow runs" in sentence
+    assert f"; client.restart_workers({names}) ends the function {there}." in sentence
+
+
 def test_a_wait_for_a_function_is_told_with_its_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -436,5 +448,5 @@ def test_a_wait_for_a_function_is_told_with_its_worker(
             go.touch()
             running.join(60)
         assert "where slow runs or waits for a thread" in said()[-1]
-        assert "restart_workers(['worker-1']) ends" in said()[-1]
+        assert "client.restart_workers(['worker-1']) ends" in said()[-1]
         assert [*answers[0].values()] == [0, 1]

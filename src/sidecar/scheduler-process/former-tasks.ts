@@ -7,6 +7,8 @@ import { formatExactCount } from '../../panels/format';
 import type { DenseTaskId } from '../../records/ids';
 import type { GivenUpRun, WorkerRecord } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
+import { listed } from './listed';
+import { MOST_IN_CALL, restartCall } from './restart-call';
 
 /** A worker that is heard of so long after a run was given up has said whether it had begun it. */
 const ANSWER_SECONDS = 1;
@@ -84,14 +86,19 @@ export function byWhom(
       ? `${formatExactCount(otherCount)} ${other}${otherCount === 1 ? 'task' : 'tasks'} (${functionNames(others)})`
       : ''
   ].filter(Boolean);
-  const remedy =
-    formerCount > 0
-      ? ` A thread cannot be stopped: client.restart_workers([${listed(
-          [...former.workers].sort((a, b) => a - b).map(id => `"worker-${id}"`),
-          MOST_NAMED
-        )}]) ends what it runs.`
+  return by.length === 0
+    ? ''
+    : `${by.join(' and ')}.${formerCount > 0 ? remedy(former.workers) : ''}`;
+}
+
+/** How to have back what these workers run. */
+function remedy(workers: readonly number[]): string {
+  const more = workers.length - MOST_IN_CALL;
+  const others =
+    more > 0
+      ? ` ${formatExactCount(more)} more ${more === 1 ? 'worker has' : 'workers have'} such tasks.`
       : '';
-  return by.length === 0 ? '' : `${by.join(' and ')}.${remedy}`;
+  return ` A thread cannot be stopped: ${restartCall(workers)} ends what it runs.${others}`;
 }
 
 /** By function, how many of these tasks run it. */
@@ -118,12 +125,4 @@ function functionNames(counts: ReadonlyMap<string, number>): string {
     .sort(([a, many], [b, more]) => more - many || (a < b ? -1 : 1))
     .map(([name]) => name);
   return listed(names, MOST_NAMED);
-}
-
-/** Some names of many: "a, b and 3 more". */
-export function listed(names: readonly string[], most: number): string {
-  const more = names.length - most;
-  return (
-    names.slice(0, most).join(', ') + (more > 0 ? ` and ${more} more` : '')
-  );
 }

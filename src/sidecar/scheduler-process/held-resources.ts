@@ -14,9 +14,9 @@ import {
   formerTasks,
   functionsOf,
   hasAnswered,
-  listed,
   MOST_NAMED
 } from './former-tasks';
+import { listed } from './listed';
 
 const PATIENCE_SECONDS = 10;
 

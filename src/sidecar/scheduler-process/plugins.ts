@@ -8,6 +8,8 @@
  * name comes.
  */
 import type { Message } from '../../wire/schema';
+import { listed } from './listed';
+import { inOrder, MOST_IN_CALL, restartCall } from './restart-call';
 import type { WorkerRequests } from './worker-requests';
 import type { WorkerSession } from './worker-session';
 
@@ -215,18 +217,15 @@ export class Plugins {
 }
 
 function slowSentence(what: string, orders: readonly Order[]): string {
-  const names = orders
-    .map(({ session }) => session.id)
-    .sort((a, b) => a - b)
-    .map(id => `worker-${id}`);
+  const workers = orders.map(({ session }) => session.id);
   const joining = orders.some(({ session }) => !session.isReady);
   const [who, verb] = [
-    names.join(', '),
-    names.length === 1 ? 'has been' : 'have been'
+    listed(inOrder(workers), MOST_IN_CALL),
+    workers.length === 1 ? 'has been' : 'have been'
   ];
   const remedy = joining
     ? 'A new worker gets no task until its plugins are set up. If the setup is stuck, call unregister_worker_plugin(name): the worker is then replaced.'
     : 'If it waits for something that does not come, interrupt the call that waits for it, ' +
-      `then restart_workers([${names.map(name => `"${name}"`).join(', ')}]) ends it there.`;
+      `then ${restartCall(workers)} ends it ${workers.length > MOST_IN_CALL ? `on these ${MOST_IN_CALL}` : 'there'}.`;
   return `${who} ${verb} ${what}. ${remedy}`;
 }

@@ -18,9 +18,10 @@ import {
   type WorkerRecord
 } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
-import { functionsOf, listed, MOST_NAMED } from './former-tasks';
+import { functionsOf, MOST_NAMED } from './former-tasks';
 import { onResources, shortOf, theResources } from './held-resources';
 import { onThreads, theThreads } from './held-threads';
+import { listed } from './listed';
 import type { WorkerSession } from './worker-session';
 
 /** So many tasks are looked at, which takes some ms. */
@@ -275,7 +276,7 @@ class Look {
       need === null ? '' : `has ${amountsText(need, Object.keys(need))}`,
       names === undefined
         ? ''
-        : `is named by workers=[${listed(names, MOST_NAMED)}]`
+        : `is named by workers=[${[...names.slice(0, MOST_NAMED), ...(names.length > MOST_NAMED ? ['…'] : [])].join(', ')}]`
     ].filter(Boolean);
     return `No worker that takes tasks ${what.join(' and ')}, as ${this._key(task)} needs it.${coming}`;
   }

@@ -46,24 +46,40 @@ describe('threads that tasks hold which nobody waits for', () => {
     expect(told).toEqual([]);
   });
 
-  it('are told of with their workers in order', () => {
-    cluster.s.cancel('a b');
-    cluster.s.leave(0, 'closed');
-    cluster.sessions.clear();
-    cluster.join(5);
-    cluster.join(2);
-    cluster.submit('e f', { want: 'e f' });
-    cluster.s.cancel('e f');
-    cluster.submit('g');
-    for (let i = 0; i < 20; i++) {
-      cluster.s.pass(1);
-      cluster.sessions.forEach(each => (each.heardAt = cluster.s.now));
-      held.look(cluster.s.now);
+  it.each([
+    [1, ''],
+    [3, ''],
+    [4, ''],
+    [16, ''],
+    [17, ' 1 more worker has such tasks.'],
+    [40, ' 24 more workers have such tasks.']
+  ])(
+    'of %i workers are told of with a call that can be pasted, in their order, and how many it leaves out',
+    (count, leftOut) => {
+      cluster.s.cancel('a b');
+      cluster.s.leave(0, 'closed');
+      cluster.sessions.clear();
+      const ids = Array.from({ length: count }, (_, i) => i + 2);
+      [...ids].reverse().forEach(id => cluster.join(id));
+      const names = ids.map(id => `e${id}`).join(' ');
+      cluster.submit(names, { want: names });
+      cluster.s.cancel(names);
+      cluster.submit('g');
+      for (let i = 0; i < 20; i++) {
+        cluster.s.pass(1);
+        cluster.hear();
+        held.look(cluster.s.now);
+      }
+      const inCall = ids.slice(0, 16).map(id => `worker-${id}`);
+      expect(told).toHaveLength(1);
+      expect(told[0]).toMatch(/\(e\)\. A thread cannot be stopped: /);
+      const [, call, rest] =
+        /stopped: (\S+\(.*\)) ends what it runs\.(.*)$/.exec(told[0]!)!;
+      expect(rest).toBe(leftOut);
+      const [, list] = /^client\.restart_workers\((.*)\)$/.exec(call!)!;
+      expect(JSON.parse(list!)).toEqual(inCall);
     }
-    expect(told).toEqual([
-      expect.stringContaining('restart_workers(["worker-2", "worker-5"])')
-    ]);
-  });
+  );
 
   it('are nothing to be told of while others run on a worker that is to leave', () => {
     cluster.s.cancel('a b');

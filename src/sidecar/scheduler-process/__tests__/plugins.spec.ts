@@ -46,7 +46,7 @@ describe('a plugin that takes long', () => {
     jest.advanceTimersByTime(2_000);
     expect(told).toEqual([
       'worker-0, worker-1 have been setting up the plugin "slow" for 30 s. If it waits for something that does not come, ' +
-        'interrupt the call that waits for it, then restart_workers(["worker-0", "worker-1"]) ends it there.'
+        'interrupt the call that waits for it, then client.restart_workers(["worker-0", "worker-1"]) ends it there.'
     ]);
     answer('1 slow');
     jest.advanceTimersByTime(31_000);
@@ -60,6 +60,22 @@ describe('a plugin that takes long', () => {
     jest.advanceTimersByTime(3_600_000);
     expect(told).toHaveLength(before);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('of very many workers is told with the first of them, and with a call that restarts these', () => {
+    const { plugins, told } = workers();
+    plugins.keep('slow', payload);
+    const sessions = Array.from({ length: 40 }, (_, id) => session(id));
+    plugins.send(sessions.reverse(), 'slow', payload, () => undefined);
+    jest.advanceTimersByTime(31_000);
+    const names = Array.from({ length: 16 }, (_, id) => `worker-${id}`);
+    expect(told).toEqual([
+      expect.stringMatching(
+        `^${names.join(', ')} and 24 more have been setting up the plugin "slow" for 30 s\\. `
+      )
+    ]);
+    const call = `client.restart_workers([${names.map(name => `"${name}"`).join(', ')}])`;
+    expect(told[0]).toContain(`then ${call} ends it on these 16.`);
   });
 
   it('counts from where a worker begins with it: those before it may be slow', () => {

@@ -178,10 +178,12 @@ describe('what keeps tasks back', () => {
 
   it('is that workers= and resources= leave none', () => {
     cluster.join(0, 1, ['y'], { GPU: 1 });
-    cluster.submit('a b c', {
-      want: 'a b c',
+    const many = ['u', 'v', 'w', 'x', 'y2'];
+    cluster.submit('a b c d', {
+      want: 'a b c d',
       restrict: {
         a: nobody,
+        d: { workers: many, allowOther: false },
         b: { workers: null, allowOther: false, resources: { GPU: 2 } },
         c: { workers: [4, 'x'], allowOther: false, resources: { FPGA: 1 } }
       }
@@ -194,6 +196,9 @@ describe('what keeps tasks back', () => {
     );
     expect(why('c')).toContain(
       "No worker that takes tasks has FPGA=1 and is named by workers=[4, 'x'], as c needs it."
+    );
+    expect(why('d')).toContain(
+      "No worker that takes tasks is named by workers=['u', 'v', 'w', …], as d needs it."
     );
     expect(why('a b')).toMatch(/^Of them none is at a worker\. No worker/);
   });
