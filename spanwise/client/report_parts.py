@@ -87,6 +87,7 @@ class _OfCluster:
         ends = sections.statuses(records or ())
         return [
             ("Failed task runs", sections.count(ends["error"])),
+            ("Cancelled task runs", sections.count(ends["cancelled"])),
             ("Lost task runs", sections.count(ends["lost"])),
             *_size(info["n_workers"], info["total_threads"], info["total_memory"]),
             *_versions(),

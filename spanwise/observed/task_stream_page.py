@@ -53,6 +53,7 @@ def task_stream_page(records: Sequence[Record], source: str, slots: Mapping[str,
                     records,
                     [
                         ("Failed task runs", count(ends["error"])),
+                        ("Cancelled task runs", count(ends["cancelled"])),
                         ("Lost task runs", count(ends["lost"])),
                     ],
                 ),

@@ -11,6 +11,7 @@ import pytest
 
 from spanwise import Client, Future, span
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.test_report import values
 
 
 @pytest.fixture
@@ -93,7 +94,9 @@ def test_it_is_cancelled_too_if_it_raises_and_its_record_has_the_error(
 
     (tmp_path / "unwanted").touch()
     wait_until("its record is there", lambda: statuses(client) == {"unwanted": "cancelled"})
-    (record,) = client.get_task_stream()
+    (record,), page = client.get_task_stream(plot=True)
+    facts = dict(values(page.content["sections"][-1]))
+    assert [facts[f"{how} task runs"] for how in ("Failed", "Cancelled", "Lost")] == [0, 1, 0]
     assert record["exception_text"] == "ValueError: nobody waits for this"
     assert 'raise ValueError("nobody waits for this")' in record["traceback_text"]
     assert "cause" not in record

@@ -53,7 +53,7 @@ const RECORDS = [
       worker_name: `worker-${n % 3}`,
       lane: 0,
       beside: null,
-      status: n === 11 ? 'error' : 'OK',
+      status: n === 11 ? 'error' : n === 10 ? 'cancelled' : 'OK',
       startstops: [[fetch, compute], [read, compute], [compute]][n % 3]!
     };
   }),
@@ -143,6 +143,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       ['transfer, all parts', 4 / 64],
       ['read from disk, all parts', 4 / 128],
       ['Failed task runs', 1],
+      ['Cancelled task runs', 1],
       ['Lost task runs', 1]
     ] as const) {
       await expect(

@@ -85,11 +85,16 @@ it('has lines and patterns for which there is a style, over the colour', () => {
     'horizontal',
     'grid',
     'plain',
-    'plain'
+    'failed'
   ]);
   const isDrawn = (look = '') =>
     new RegExp(`^\\.swatch\\.${look}[, ]`, 'm').test(styleSheet());
   expect([...new Set(looks)].filter(look => !isDrawn(look))).toEqual(['plain']);
+  // Black would not be seen on the page of the dark shade.
+  expect(styleSheet()).toMatch(
+    /^\.swatch\.failed [^}]*outline: 1px solid var\(--sw-failed-line\)/m
+  );
+  expect(styleSheet().match(/--sw-failed-line: /g)).toHaveLength(2);
 });
 
 it('names what the panel’s legend names, in its words', () => {

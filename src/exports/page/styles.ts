@@ -50,6 +50,8 @@ h2 { font-size: 17px; margin: 24px 0 4px; }
 .swatch.lines-2 { background: linear-gradient(var(--drawn), var(--drawn)) no-repeat 0 2px / 100% 2px,
   linear-gradient(var(--drawn), var(--drawn)) no-repeat 0 6px / 100% 2px; }
 .swatch.struck { background: linear-gradient(var(--drawn), var(--drawn)) no-repeat 0 50% / 100% 2px; }
+.swatch.failed { background: linear-gradient(45deg, transparent 44%, #fff 44% 56%, transparent 56%) 50% / 7px 7px no-repeat,
+  linear-gradient(-45deg, transparent 44%, #fff 44% 56%, transparent 56%) 50% / 7px 7px no-repeat; outline: 1px solid var(--sw-failed-line); outline-offset: -1px; }
 .swatch.slash { background: repeating-linear-gradient(-45deg, transparent 0 2.5px, var(--drawn) 2.5px 4.2px); }
 .swatch.horizontal { background: repeating-linear-gradient(0deg, transparent 0 3px, var(--drawn) 3px 4.5px); }
 .swatch.grid { background: linear-gradient(var(--drawn) 1px, transparent 1px) 0 0 / 5px 5px,

@@ -57,19 +57,15 @@ export function legendElement(
         return entry(shown, 'fn-other', 'struck', more);
       }
       return kind === 'failed'
-        ? ofKind(shown, kind, more)
+        ? entry(shown, 'kind-failed', 'failed', more)
         : element('span', more, element('bdi', {}, shown));
     }),
     'Full height: it held the thread. Lower strip: behind other work.'
   );
 }
 
-function ofKind(
-  name: string,
-  kind: Kind,
-  more: { readonly title?: string } = {}
-): HTMLElement {
-  return entry(name, `kind-${kind}`, KIND_PATTERNS[kind], more);
+function ofKind(name: string, kind: Kind): HTMLElement {
+  return entry(name, `kind-${kind}`, KIND_PATTERNS[kind]);
 }
 
 /** @param look - a class of the style sheet. */

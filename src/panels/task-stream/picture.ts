@@ -12,7 +12,7 @@
  */
 import { elided } from '../../charts/elided-text';
 import { SvgInk } from '../../charts/ink';
-import { hatchSeceded, struckLine } from '../../charts/lane-fills';
+import { hatchSeceded, markFailed, struckLine } from '../../charts/lane-fills';
 import { KIND_PATTERNS, type Pattern } from '../../charts/palette';
 import {
   fillOf,
@@ -419,6 +419,16 @@ function swatchSvg(
           item.kind === 'cancelled' ? palette.patternLine : palette.text
         )
       })
+    ];
+  }
+  if (item.kind === 'failed') {
+    const ink = new SvgInk(() => 0);
+    // (boxes end a pixel before the next)
+    const box = { left: x, right: x + SWATCH + 1, y, height: SWATCH };
+    markFailed(ink, palette, box, Infinity, 1);
+    return [
+      svgElement('rect', { ...place, fill: palette.kinds.failed }),
+      ink.drawn
     ];
   }
   if (item.kind !== 'function') {

@@ -4,6 +4,7 @@ import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import fc from 'fast-check';
 import { act } from 'react';
+import { readPalette } from '../../../charts/theme';
 import { clusterInfo } from '../../../feed/__tests__/fake-feed';
 import type { TileData } from '../../../feed/feed-types';
 import type { SelectionModel } from '../../../feed/selection';
@@ -37,6 +38,7 @@ import type {
 import { FrameEncoder } from '../../../wire/frame';
 import { taskStreamPanel } from '..';
 import { allTasks, MOST_TASKS, TooManyTasks } from '../all-tasks';
+import type { ITheme } from '../../panel-context';
 import type { TaskStreamPanel } from '../panel';
 import { traceOf } from '../trace';
 
@@ -88,6 +90,7 @@ function noBoxes(whole: TileData): Partial<TileData> {
 let panel: TaskStreamPanel;
 let feed: ReturnType<typeof labContext>['feed'];
 let selection: SelectionModel;
+let theme: ITheme;
 let saved: { name: string; text: string }[];
 let errors: string[];
 const choose = async (label: string) => {
@@ -133,7 +136,7 @@ beforeEach(async () => {
   feed = lab.feed;
   feed.setClusters(clusterInfo({ state: 'ended' }));
   const context = lab.contexts.get({ name: 'first-look' });
-  ({ selection } = context);
+  ({ selection, theme } = context);
   panel = taskStreamPanel.create({
     context,
     state: undefined
@@ -248,6 +251,41 @@ describe('a picture', () => {
         'failed runs'
       ])
     );
+  });
+
+  it('has in its legend failed runs with their mark, which is seen on a dark ground too', async () => {
+    for (const shade of ['light', 'dark'] as const) {
+      saved.length = 0;
+      document.body.style.setProperty(
+        '--jp-layout-color1',
+        shade === 'dark' ? '#111111' : '#ffffff'
+      );
+      Object.assign(theme, { palette: readPalette(document.body) });
+      const { kinds, failedLine } = theme.palette;
+      const read = await picture();
+      const name = [...read.querySelectorAll('text')].findLast(
+        ({ textContent }) => textContent === 'failed runs'
+      );
+      const swatch: Element[] = [];
+      for (
+        let each = name!.previousElementSibling;
+        each !== null && each.tagName !== 'text';
+        each = each.previousElementSibling
+      ) {
+        swatch.unshift(each);
+      }
+      const drawn = (selector: string) =>
+        swatch.flatMap(each => [
+          ...(each.matches(selector) ? [each] : []),
+          ...each.querySelectorAll(selector)
+        ]).length;
+      expect(drawn(`rect[fill="${kinds.failed}"]`)).toBeGreaterThan(0);
+      expect(drawn('path[stroke="#ffffff"]')).toBe(1);
+      expect(drawn(`rect[stroke="${failedLine}"]`)).toBe(
+        shade === 'dark' ? 1 : 0
+      );
+    }
+    document.body.style.removeProperty('--jp-layout-color1');
   });
 
   it('has names of users as text and as nothing else', async () => {
