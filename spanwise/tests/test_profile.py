@@ -89,11 +89,10 @@ def test_what_a_worker_reads_back_for_tasks_has_the_time_that_fine_metrics_tell(
     shares = {name: count / tree["count"] for name, count in counts.items()}
     share = read / (sum(seconds.values()) - written)
     assert shares["(disk-read)"] + shares["(deserialize)"] == pytest.approx(share, abs=0.2)
-    # Files are removed once they are read, which is a part of reading; the tasks themselves take no
-    # time, and get none for what looks were due in before them.
-    assert share > 0.9
+    # Files are removed once they are read, which is a part of reading; the tasks themselves take
+    # hardly any time, and get none for what looks were due in before them.
     assert shares["(worker)"] < 0.1
-    assert shares["first_of"] < 0.1
+    assert shares["first_of"] < 1 - share + 0.1
     assert shares["unlink"] == 0
 
 
