@@ -5,7 +5,8 @@ client of its own that fails with words that tell a reader to start a cluster; w
 returns at once as if all were done, since it looks past them. So some of its functions are
 wrapped, now or when somebody imports it: what they answer stays as it is, an error for want of a
 client says where ours are, and finding nothing but futures of ours becomes an error. Its locks,
-events, queues and variables say the same if they find no client of its own.
+events, queues and variables say the same if they find no client of its own. joblib, which has a
+backend for `distributed`, is told of ours.
 """
 
 from __future__ import annotations
@@ -36,6 +37,14 @@ _INSTEAD = {
     "worker_client": "It is for tasks: `from spanwise import worker_client`. Elsewhere use the "
     "client that is open, which `spanwise.get_client()` gives",
 }
+#: The module of joblib's backend "dask", and what it is told.
+_JOBLIB = "joblib._dask"
+_WITH_JOBLIB = (
+    'joblib\'s backend "dask" needs a client of distributed, and the current client is one of '
+    "Spanwise. Write:\n\n"
+    "    import spanwise.joblib\n\n"
+    '    with joblib.parallel_config("spanwise"):'
+)
 
 
 def advise_beside_distributed() -> None:
@@ -49,6 +58,9 @@ def _advising(theirs: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return theirs(*args, **kwargs)
         except ValueError as error:
+            if _is_ours_open() and sys._getframe(1).f_globals.get("__name__") == _JOBLIB:
+                # (joblib replaces a ValueError by advice to start a cluster)
+                raise RuntimeError(_WITH_JOBLIB) from None
             # In a task the note says it that every exception of such calls gets there.
             if _is_ours_open() and not _in_task() and _ADVISED not in str(error):
                 called = _called(sys._getframe(1)) or theirs.__name__

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spanwise.client.needs import Submitting
 
 #: What `get_executor` takes: as `submit`.
-_ALLOWED = frozenset({"pure", "workers", "resources", "allow_other_workers", "retries", "priority"})
+ALLOWED = frozenset({"pure", "workers", "resources", "allow_other_workers", "retries", "priority"})
 
 
 class ClientExecutor(concurrent.futures.Executor):
@@ -36,10 +36,10 @@ class ClientExecutor(concurrent.futures.Executor):
     """
 
     def __init__(self, client: Submitting, **kwargs: Any) -> None:
-        unknown = sorted(set(kwargs) - _ALLOWED)
+        unknown = sorted(set(kwargs) - ALLOWED)
         if unknown:
             raise TypeError(
-                f"get_executor() takes {', '.join(sorted(_ALLOWED))}, not {', '.join(unknown)}"
+                f"get_executor() takes {', '.join(sorted(ALLOWED))}, not {', '.join(unknown)}"
             )
         if client.asynchronous:
             raise TypeError(

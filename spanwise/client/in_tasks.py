@@ -152,9 +152,74 @@ def rejoin() -> None:
 
 def _executor(asker: str) -> Any:
     thread = threading.current_thread()
-    if getattr(thread, "row", None) is None or not hasattr(thread, "seceded"):
+    if not _runs_task(thread):
         raise ValueError(_NOT_IN_TASK.format(asker))
     return thread
+
+
+def _runs_task(thread: Any) -> bool:
+    return getattr(thread, "row", None) is not None and hasattr(thread, "seceded")
+
+
+@contextmanager
+def waiting_for_tasks(*, since: float | None = None, is_all: bool = True) -> Iterator[None]:
+    """Leave the thread of the calling task, if one runs here, to other tasks within the block.
+
+    Parameters
+    ----------
+    since
+        When the wait has begun; default: now.
+    is_all
+        The block does nothing but wait: its time is told as such.
+    """
+    executor: Any = threading.current_thread()
+    if not _runs_task(executor):
+        yield
+        return
+    since = perf_counter() if since is None else since
+    row = executor.row
+    lanes = executor.worker.lanes
+    leaves = not executor.seceded
+    if leaves:
+        lanes.secede(executor)
+    executor.waits = is_all
+    try:
+        yield
+    finally:
+        # A generator with such a block may be dropped later, and elsewhere.
+        if executor.row is row and executor.ident == threading.get_ident():
+            executor.waits = False
+            try:
+                if is_all:
+                    executor.waited(since)
+            finally:  # (callbacks of users hear it, which may raise)
+                if leaves:
+                    lanes.rejoin(executor)
+
+
+class Submitter:
+    """The task that the calling thread runs, if any, for other threads that submit on its behalf.
+
+    What these submit is then of its span, and goes before what stands beside it.
+    """
+
+    def __init__(self) -> None:
+        thread = threading.current_thread()
+        self._row = getattr(thread, "row", None)
+        self._part = getattr(thread, "part", None)
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Have what this thread submits within the block be the task's."""
+        thread: Any = threading.current_thread()
+        if self._row is None or hasattr(thread, "row"):
+            yield
+            return
+        thread.row, thread.part = self._row, self._part
+        try:
+            yield
+        finally:
+            del thread.row, thread.part
 
 
 class TasksClient(Client):
@@ -295,7 +360,7 @@ class Surroundings:
     def wait(self, waiter: Sleeper, timeout: float | None) -> bool:
         """Wait for other tasks: they may need this thread."""
         executor: Any = threading.current_thread()
-        if getattr(executor, "row", None) is None or not hasattr(executor, "seceded"):
+        if not _runs_task(executor):
             return waiter.wait(timeout)
         since = perf_counter()
         short = _SHORT_SECONDS if timeout is None else min(timeout, _SHORT_SECONDS)
@@ -304,24 +369,12 @@ class Surroundings:
         if has_come or (left is not None and left <= 0):
             executor.waited(since)
             return has_come
-        lanes = executor.worker.lanes
-        leaves = not executor.seceded
-        if leaves:
-            lanes.secede(executor)
-        executor.waits = True
-        try:
+        with waiting_for_tasks(since=since):
             return waiter.wait(left)
-        finally:
-            executor.waits = False
-            try:
-                executor.waited(since)
-            finally:  # (callbacks of users hear it, which may raise)
-                if leaves:
-                    lanes.rejoin(executor)
 
     def wait_in_loop(self) -> None:
         """An event loop of a task begins to wait for others: it leaves its thread for good."""
         executor: Any = threading.current_thread()
-        if getattr(executor, "row", None) is not None and hasattr(executor, "seceded"):
+        if _runs_task(executor):
             with suppress(ValueError):
                 executor.worker.lanes.secede(executor)

@@ -36,8 +36,8 @@ IGNORED_MODULES = (
     r"xgboost",
     r"__channelexec__",
 )
-#: Whatever is set.
-_OWN_MODULES = (r"spanwise(?:\.|$)", r"contextlib$", r"concurrent\.futures")
+#: Whatever is set. (joblib's stand between a program and the backend that submits for it)
+_OWN_MODULES = (r"spanwise(?:\.|$)", r"contextlib$", r"concurrent\.futures", r"joblib(?:\.|$)")
 #: Found anywhere in the path of a file.
 IGNORED_FILES = (r"runpy\.py", r"pytest", r"py\.test", r"_pytest", r"pycharm", r"vscode_pydevd")
 _COMPREHENSIONS = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>", "<lambda>"})
