@@ -168,8 +168,9 @@ class GraphSize:
         warn_asker(
             f"A graph holds values of {format_bytes(self._nbytes)}.{largest} The scheduler keeps "
             "them as long as the tasks, and workers get copies. Bring large values to the workers "
-            "once, future = client.scatter(value), and give the future to the tasks in place of "
-            f"the value; or let tasks load their own data. (The limit is {name}, {value}.)",
+            "once, future = client.scatter(value), and give the future to the tasks as an "
+            "argument, in place of the value; or let tasks load their own data. (The limit is "
+            f"{name}, {value}.)",
             UserWarning,
         )
 

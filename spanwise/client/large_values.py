@@ -178,8 +178,13 @@ def _sent_with(function: Callable[..., Any], keywords: dict[str, Any]) -> Iterat
         for name in dict.fromkeys(_global_names(code)):
             if name in function.__globals__:
                 yield f"the variable {name}", function.__globals__[name]
-        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            yield "a default of its arguments", value
+        defaults = function.__defaults__ or ()
+        names = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
+        for name, value in (
+            *zip(names, defaults, strict=False),
+            *(function.__kwdefaults__ or {}).items(),
+        ):
+            yield f"the default of its argument {name}", value
 
 
 def _global_names(code: CodeType) -> Iterator[str]:

@@ -54,8 +54,8 @@ def test_the_limit_is_distributeds(client: Client) -> None:
         "A graph holds values of 10.49 MiB. The largest part of it, 10.49 MiB, is bytes of length "
         "11,000,000, in tasks of length. The scheduler keeps them as long as the tasks, and "
         "workers get copies. Bring large values to the workers once, future = "
-        "client.scatter(value), and give the future to the tasks in place of the value; or let "
-        "tasks load their own data. (The limit is "
+        "client.scatter(value), and give the future to the tasks as an argument, in place of the "
+        "value; or let tasks load their own data. (The limit is "
         "distributed.admin.large-graph-warning-threshold, 10MB.)"
     )
 
@@ -80,6 +80,12 @@ def test_what_most_of_it_is(client: Client) -> None:
 
     def length_of() -> int:
         return len(large)
+
+    def has_default(each: int, rows: bytes = large, to: int = 0) -> int:
+        return len(rows[each:to])
+
+    def has_keyword(each: int, *, rows: bytes = large, to: int = 0) -> int:
+        return len(rows[each:to])
 
     # (the heavy variable is another function's)
     def adds_length(block: Any) -> Any:
@@ -108,6 +114,14 @@ def test_what_most_of_it_is(client: Client) -> None:
         (
             f"the function closes_over with its variable large: {bytes_of}",
             lambda: client.submit(closes_over),
+        ),
+        (
+            f"the function has_default with the default of its argument rows: {bytes_of}",
+            lambda: client.submit(has_default, 1),
+        ),
+        (
+            f"the function has_keyword with the default of its argument rows: {bytes_of}",
+            lambda: client.submit(has_keyword, 1),
         ),
         (
             f"the function length with its keyword argument value: {bytes_of}",

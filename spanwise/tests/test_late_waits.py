@@ -273,7 +273,11 @@ def test_a_worker_that_is_stopped(tmp_path: Path) -> None:
         (row,) = client.scheduler_info()["workers"].values()
         os.kill(row["pid"], signal.SIGSTOP)
         try:
-            said(future.result, r"\. worker-0 is stopped \(SIGSTOP or a debugger\)\.$")
+            said(
+                future.result,
+                r"\. worker-0 is stopped \(SIGSTOP or a debugger\): continue it, or "
+                r'client\.restart_workers\(\["worker-0"\]\) replaces it\.$',
+            )
         finally:
             os.kill(row["pid"], signal.SIGCONT)
         tasks.let_go()

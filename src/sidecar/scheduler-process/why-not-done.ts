@@ -22,6 +22,7 @@ import { functionsOf, MOST_NAMED } from './former-tasks';
 import { onResources, shortOf, theResources } from './held-resources';
 import { onThreads, theThreads } from './held-threads';
 import { listed } from './listed';
+import { inOrder, MOST_IN_CALL, restartCall } from './restart-call';
 import type { WorkerSession } from './worker-session';
 
 /** So many tasks are looked at, which takes some ms. */
@@ -128,13 +129,15 @@ class Look {
     if (unplaced.length > 0) {
       found.push(this._unplaced(unplaced[0]!));
     }
-    const standing = this._standing();
+    const kept = this._keptBack();
+    const barred = kept === null ? [] : this._barred(kept);
+    const standing = standingText([...this._homes(), ...barred]);
     if (standing !== '') {
       found.push(standing);
     }
-    const kept = this._keptBack();
     if (kept !== null && found.length < 2) {
-      const why = this._whyKeptBack(kept);
+      const why =
+        barred.length > 0 ? pausedText(barred) : this._whyKeptBack(kept);
       if (why !== '') {
         found.push(why);
       }
@@ -281,8 +284,8 @@ class Look {
     return `No worker that takes tasks ${what.join(' and ')}, as ${this._key(task)} needs it.${coming}`;
   }
 
-  /** Workers that have some of the tasks, and have stopped. */
-  private _standing(): string {
+  /** Workers that have some of the tasks. */
+  private _homes(): WorkerSession[] {
     const { core, workers } = this._cluster;
     const homes = new Set(
       this._tasks
@@ -291,11 +294,7 @@ class Look {
     );
     return [...homes]
       .map(home => workers.get(home))
-      .filter(session => session !== undefined)
-      .map(standingOf)
-      .filter(Boolean)
-      .slice(0, MOST_NAMED)
-      .join(' ');
+      .filter(session => session !== undefined);
   }
 
   /** A task that could run, and does not. */
@@ -331,19 +330,18 @@ class Look {
       .filter(({ retiring }) => !retiring);
   }
 
+  /** The workers that may run a task, if none of them begins any now. */
+  private _barred(task: DenseTaskId): WorkerSession[] {
+    return this._able(task).length > 0
+      ? []
+      : this._allowed(task)
+          .map(({ id }) => this._cluster.workers.get(id))
+          .filter(session => session !== undefined);
+  }
+
   private _whyKeptBack(task: DenseTaskId): string {
-    const { core, workers } = this._cluster;
-    const allowed = this._allowed(task);
+    const { core } = this._cluster;
     const able = this._able(task);
-    if (able.length === 0) {
-      return allowed
-        .map(({ id }) => workers.get(id))
-        .filter(session => session !== undefined)
-        .slice(0, MOST_NAMED)
-        .map(session => standingOf(session) || pausedOf(session))
-        .filter(Boolean)
-        .join(' ');
-    }
     const { state } = core.tasks;
     if (state[task] !== TaskState.Queued) {
       // It holds its resources itself, and is begun there or where they are free too.
@@ -504,22 +502,50 @@ function unfinished(
   return { tasks: found, namedCount, isAll, seen };
 }
 
-/** A sentence on a worker that does not go on; empty: it does, as far as is known. */
-function standingOf({ id, standing }: WorkerSession): string {
-  switch (standing) {
-    case 'stopped':
-      return `worker-${id} is stopped (SIGSTOP or a debugger).`;
-    case 'silent':
-      return `worker-${id} says nothing, and does nothing that can be seen.`;
-    case 'well':
-      return '';
+/** Sentences on workers that do not go on, and on how to have them back; empty: all do, as far as is known. */
+function standingText(sessions: readonly WorkerSession[]): string {
+  const those = (standing: WorkerSession['standing']): number[] => [
+    ...new Set(
+      sessions.filter(each => each.standing === standing).map(({ id }) => id)
+    )
+  ];
+  const [stopped, silent] = [those('stopped'), those('silent')];
+  const sentences: string[] = [];
+  if (stopped.length > 0) {
+    const [are, them] = stopped.length === 1 ? ['is', 'it'] : ['are', 'them'];
+    sentences.push(
+      `${listed(inOrder(stopped), MOST_IN_CALL)} ${are} stopped (SIGSTOP or a debugger): continue ${them}, or ${replaced(stopped)}.`
+    );
   }
+  if (silent.length > 0) {
+    const [say, and] = silent.length === 1 ? ['says', 'does'] : ['say', 'do'];
+    sentences.push(
+      `${listed(inOrder(silent), MOST_IN_CALL)} ${say} nothing, and ${and} nothing that can be seen: ${replaced(silent)}.`
+    );
+  }
+  return sentences.join(' ');
 }
 
-function pausedOf({ id, isPaused, whyPaused }: WorkerSession): string {
-  return isPaused
-    ? `worker-${id} begins no task, for it is short of memory: ${whyPaused}.`
-    : '';
+function replaced(workers: readonly number[]): string {
+  const which =
+    workers.length === 1
+      ? 'it'
+      : workers.length > MOST_IN_CALL
+        ? `these ${MOST_IN_CALL}`
+        : 'them';
+  return `${restartCall(workers)} replaces ${which}`;
+}
+
+/** Sentences on workers that go on, and begin no task. */
+function pausedText(sessions: readonly WorkerSession[]): string {
+  return sessions
+    .filter(({ standing, isPaused }) => standing === 'well' && isPaused)
+    .slice(0, MOST_NAMED)
+    .map(
+      ({ id, whyPaused }) =>
+        `worker-${id} begins no task, for it is short of memory: ${whyPaused}.`
+    )
+    .join(' ');
 }
 
 function amountsText(

@@ -383,8 +383,29 @@ describe('what keeps tasks back', () => {
       'a waits for a worker that begins tasks. worker-0 begins no task, for it is short of memory: 9 of 10 MiB are in use.'
     );
     one.standing = 'stopped';
-    expect(why('a')).toContain('worker-0 is stopped (SIGSTOP or a debugger).');
+    expect(why('a')).toBe(
+      'a waits for a worker that begins tasks. worker-0 is stopped (SIGSTOP or a debugger): continue it, or ' +
+        'client.restart_workers(["worker-0"]) replaces it.'
+    );
     one.standing = 'silent';
-    expect(why('a')).toContain('worker-0 says nothing');
+    expect(why('a')).toMatch(
+      / worker-0 says nothing, and does nothing that can be seen: client\.restart_workers\(\["worker-0"\]\) replaces it\.$/
+    );
+  });
+
+  it('is said once of workers that are stopped, of those that have tasks and those that would get some', () => {
+    const sessions = [2, 1, 0].map(id => cluster.join(id));
+    cluster.submit('a b c', { want: 'a b c' });
+    [0, 1, 2].forEach(id => cluster.s.pause(id));
+    sessions.forEach(each => (each.standing = 'stopped'));
+    cluster.submit('d');
+    expect(why('a b c d')).toMatch(
+      /by now\. worker-0, worker-1, worker-2 are stopped \(SIGSTOP or a debugger\): continue them, or client\.restart_workers\(\["worker-0", "worker-1", "worker-2"\]\) replaces them\.$/
+    );
+    sessions[1]!.standing = 'well';
+    Object.assign(sessions[1]!, { isPaused: true, whyPaused: 'it is' });
+    expect(why('a b c d')).toMatch(
+      / worker-0, worker-2 are stopped .* replaces them\. worker-1 begins no task, for it is short of memory: it is\.$/
+    );
   });
 });
