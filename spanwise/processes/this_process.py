@@ -33,8 +33,11 @@ def kernel_id() -> str | None:
 
 
 def notebook_path() -> str | None:
-    """The path of the notebook as the Jupyter server told its kernel, or None."""
-    return os.environ.get("JPY_SESSION_NAME")
+    """The path of the notebook as the Jupyter server told its kernel, or None.
+
+    A script that a cell has started inherits what its kernel was told.
+    """
+    return None if kernel_id() is None and _script() else os.environ.get("JPY_SESSION_NAME")
 
 
 def notebook() -> dict[str, str] | None:
@@ -50,6 +53,10 @@ def default_name() -> str:
     """The notebook's or script's name, as panels show it."""
     path = notebook_path()
     if path is None and kernel_id() is None:
-        main = sys.modules.get("__main__")
-        path = getattr(main, "__file__", None)
+        path = _script()
     return Path(path).stem if path else "python"
+
+
+def _script() -> str | None:
+    """The file that this process runs."""
+    return getattr(sys.modules.get("__main__"), "__file__", None)
