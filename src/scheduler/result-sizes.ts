@@ -1,14 +1,13 @@
 import { grownColumn, nextCapacity } from '../base/growable-columns';
 
-/** Books are kept with an old figure until the average is so much of it away: else each task that ends would change all of them. */
-const TOLERANCE = 1 / 8;
+/**
+ * Books are kept with an old figure until the average is more than half of it away. What is held back by it is a rough figure, and each change
+ * walks the books of all workers: of sizes that scatter by as much as they are, with 1/8 each eighth run would change them.
+ */
+const TOLERANCE = 1 / 2;
 
 /** The average goes over about so many of the last results. */
 const MOST_SAMPLES = 16;
-
-/** A sample counts for at most so many averages, of which each is taken for a kilobyte at least: a single large result changes few books. */
-const MOST_AVERAGES = 8;
-const LEAST_BYTES = 1e3;
 
 /**
  * The average size of each function's results, as a guess for the next, and the figure with which its tasks stand in workers' books: 0 while
@@ -42,15 +41,18 @@ export class ResultSizes {
     const samples = Math.min(this._samples[row]! + 1, MOST_SAMPLES);
     this._samples[row] = samples;
     const before = this._average[row]!;
-    const most =
-      samples === 1 ? Infinity : MOST_AVERAGES * Math.max(before, LEAST_BYTES);
-    const average = before + (Math.min(nbytes, most) - before) / samples;
+    const average = before + (nbytes - before) / samples;
     this._average[row] = average;
     const booked = this._booked[row]!;
-    const next = average < this._leastBooked ? 0 : average;
-    if (Math.abs(next - booked) <= TOLERANCE * booked) {
+    // (what stands as 0 leaves it above the least figure, and comes back to it below: averages near it change nothing)
+    const isKept =
+      booked === 0
+        ? average <= (1 + TOLERANCE) * this._leastBooked
+        : Math.abs(average - booked) <= TOLERANCE * booked;
+    if (isKept) {
       return 0;
     }
+    const next = average < this._leastBooked ? 0 : average;
     this._booked[row] = next;
     return next - booked;
   }
