@@ -21,9 +21,8 @@ class CoreWait:
     half a microsecond by pread on a file that stays open.
     """
 
-    #: For :meth:`peek`, whose caller is one thread: into which it reads, and how.
-    _buffer: Any = None
-    _peek: Callable[[], int] | None = None
+    #: For :meth:`peek`: how it reads, and into what. One value: two threads may make it at once.
+    _peek: tuple[Callable[[], int], Any] | None = None
 
     def __init__(self) -> None:
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
@@ -52,11 +51,13 @@ class CoreWait:
         To get it back, who looks at a busy program would have to wait for it, and the program
         for who looks: some 100 us each. What :func:`seconds_waited` makes seconds of: a look
         leaves that for later, as no cache holds the code that reads numbers.
+
+        From any thread, as who looks does, and the thread itself in its steps.
         """
         if self.fd is None:
             return _NAN
-        peek = self._peek
-        if peek is None:
+        made = self._peek
+        if made is None:
             pread = _held_pread()
             if pread is None:
                 return self.read()
@@ -64,14 +65,16 @@ class CoreWait:
 
             # Values of C once and for all: to make them at each call took half of it, as no cache
             # holds that code when a look comes.
-            self._buffer = buffer = create_string_buffer(_READ_BYTES)
+            buffer = create_string_buffer(_READ_BYTES)
             size, begin = c_size_t(_READ_BYTES), c_int64(0)
-            peek = self._peek = partial(pread, c_int(self.fd), buffer, size, begin)
-        if peek() <= 0:
+            made = self._peek = partial(pread, c_int(self.fd), buffer, size, begin), buffer
+        read, buffer = made
+        if read() <= 0:
             # (it says why)
             return self.read()
-        # (up to the first zero: its numbers only grow, so no line is shorter than the one before)
-        said: bytes = self._buffer.value
+        # (What another thread has read into it meanwhile is newer. Up to the first zero: numbers
+        # only grow, so no line is shorter than the one before.)
+        said: bytes = buffer.value
         return said
 
     def __del__(self) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -54,6 +57,70 @@ def test_a_peek_keeps_the_interpreter_lock(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(os, "pread", pread)
     assert seconds_waited(wait.peek()) >= 0.0
+
+
+def paused(run: Callable[[], object], at: int, meanwhile: Callable[[], object]) -> bool:
+    """Run `run`, and `meanwhile` in another thread before line `at` of those that it runs.
+
+    Returns whether there was such a line in :meth:`CoreWait.peek`.
+    """
+    lines = -1
+
+    def traced(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        if frame.f_code is not CoreWait.peek.__code__:
+            return None
+        if event == "line":
+            lines += 1
+            if lines == at:
+                other = threading.Thread(target=meanwhile)
+                other.start()
+                other.join()
+        return traced
+
+    before = sys.gettrace()
+    sys.settrace(traced)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return lines >= at
+
+
+def test_two_threads_may_peek_and_interrupt_each_other_anywhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread peeks at the end of a step, and who looks at it in a thread of its own."""
+    said = 0
+
+    def pread(_: object, buffer: Any, *__: object) -> int:
+        nonlocal said
+        said += 1
+        buffer.value = b"0 %d 0" % said
+        return 1
+
+    monkeypatch.setattr(clocks, "_held_pread", lambda: pread)
+    line = 0
+    is_there = True
+    while is_there:
+        wait = CoreWait()
+        if wait.fd is None:
+            pytest.skip("the kernel keeps no such statistics")
+        peeked: list[float] = []
+
+        def peek(wait: CoreWait = wait, peeked: list[float] = peeked) -> None:
+            peeked.append(seconds_waited(wait.peek()))
+
+        said = 0
+        is_there = paused(peek, line, peek)
+        # (who was interrupted may have been so with what it had read)
+        assert all(0 < each <= said * 1e-9 for each in peeked), line
+        for _ in range(2):
+            peek()
+            assert peeked[-1] == said * 1e-9, line
+        line += 1
+    # Also in the middle of its first peek.
+    assert line > 5
 
 
 class CountedWaits(Waits):
