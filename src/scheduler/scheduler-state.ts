@@ -10,6 +10,7 @@ import { InstructionBuffer } from './instruction-buffer';
 import type { SchedulerOptions } from './options';
 import type { IPlacementPolicy } from './placement';
 import { FIRST_PLACE } from './rank';
+import { RecalledRuns } from './recalled-runs';
 import { Recommendations } from './recommendations';
 import { ResourceQueues } from './resource-queues';
 import { Restrictions } from './restrictions';
@@ -37,6 +38,7 @@ export class SchedulerState {
   readonly log: TransitionLog;
   readonly output: InstructionBuffer;
   readonly recommendations = new Recommendations();
+  readonly recalled = new RecalledRuns();
   readonly unrunFailures = new UnrunFailures();
   readonly restrictions = new Restrictions(this.workers);
   /** `Queued` tasks that any worker may take. May hold dead entries. */
@@ -276,8 +278,9 @@ export class SchedulerState {
     this._giveBackResources(task, worker);
   }
 
-  /** A run has ended, or will not begin: if it was given up, what it held is free. */
-  endGivenUp(run: number, worker: WorkerRecord): void {
+  /** A run has ended, or will not begin: if it was given up, what it held is free. @param task - −1: not known any more. */
+  endGivenUp(task: number, run: number, worker: WorkerRecord): void {
+    this.recalled.ended(task, run);
     worker.resources.ended(run);
     worker.lingering.delete(run);
   }

@@ -295,16 +295,38 @@ function recallWaiting(s: SchedulerState, task: number): void {
 
 /** Takes a run off its worker's books, tells the worker, and has the tasks that were shipped with it recalled too. */
 function recall(s: SchedulerState, task: number): void {
+  const run = s.tasks.runAtWorker(task);
   // One whose task is to run anew, for want of an input, nobody has given up.
-  const givenUp = s.tasks.isNeeded(task) ? NONE_U32 : s.tasks.runAtWorker(task);
+  const isGivenUp = !s.tasks.isNeeded(task);
   const worker = s.unlinkProcessing(task);
-  s.output.release(worker, task, false, givenUp);
+  s.output.release(worker, task, false, isGivenUp ? run : NONE_U32);
+  if (!isGivenUp && run !== NONE_U32 && hadItsInputs(s, task)) {
+    s.recalled.add(task, run, worker);
+  }
   const { edges, state, firstDependent } = s.tasks;
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
     const dependent = edges.dependent[e]!;
     if (state[dependent] === Processing) {
       s.recommendations.push(dependent, Waiting);
     }
+  }
+}
+
+/** Whether all inputs have had results: else no run of the task can have begun. */
+function hadItsInputs({ tasks }: SchedulerState, task: number): boolean {
+  const { edges, firstInput } = tasks;
+  for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
+    if (!tasks.hadResult(edges.input[e]!)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** A task ends without a result: runs of it that were recalled before, and may go on, are given up with it. */
+function giveUpRecalled(s: SchedulerState, task: number): void {
+  for (const { run, worker } of s.recalled.take(task)) {
+    s.output.release(worker, task, false, run);
   }
 }
 
@@ -388,6 +410,7 @@ function finishInMemory(s: SchedulerState, task: number): void {
     s.stepsAhead++;
   }
   s.addReplica(task, worker);
+  s.recalled.take(task);
   letGoOfInputs(s, task);
   enterMemory(s, task);
 }
@@ -440,6 +463,7 @@ function failBy(s: SchedulerState, task: number, input: number): void {
 }
 
 function abandonErred(s: SchedulerState, task: number): void {
+  giveUpRecalled(s, task);
   letGoOfInputs(s, task);
   enterErred(s, task);
 }
@@ -471,6 +495,9 @@ function loseErred(s: SchedulerState, task: number): void {
 
 function letInputsGo(s: SchedulerState, task: number): void {
   letGoOfInputs(s, task);
+  if (!s.tasks.isNeeded(task)) {
+    giveUpRecalled(s, task);
+  }
   enterReleased(s, task);
 }
 

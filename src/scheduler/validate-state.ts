@@ -105,6 +105,9 @@ export function validateState(s: SchedulerState): void {
   for (const worker of s.workers.all) {
     checkWorker(s, worker, counts.get(worker) ?? 0);
   }
+  for (const task of s.recalled.tasks) {
+    check(s, task, holdsInputs(s.tasks.state[task]!), 'has recalled runs');
+  }
   checkNothingIdle(s);
   invariant(s.recommendations.length === 0, 'recommendations are left');
 }

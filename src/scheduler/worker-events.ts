@@ -55,6 +55,7 @@ export function workerLeft(s: SchedulerState, event: WorkerLeft): void {
   giveUpRuns(s, worker, event.why);
   giveUpReplicas(s, worker, event.why === 'hopeless');
   s.workers.remove(worker);
+  s.recalled.workerLeft(worker);
   s.output.dropWorker(worker);
   for (const line of s.waitingForResources.lines()) {
     const isHopeless = !s.hasEligibleWorker(line.head);
@@ -200,7 +201,7 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
     const task = taskIds[i]!;
     if (!tasks.isRunOf(worker.id, task, runIds[i]!)) {
       // A run that was given up: its worker has been told to drop the result.
-      s.endGivenUp(runIds[i]!, worker);
+      s.endGivenUp(task, runIds[i]!, worker);
       continue;
     }
     s.endRun(task, worker);
@@ -328,7 +329,7 @@ export function takeBackAnswered(
   for (let i = 0; i < event.taskIds.length; i++) {
     const task = event.taskIds[i]!;
     if (event.taken[i] === 1) {
-      s.endGivenUp(event.runIds[i]!, worker);
+      s.endGivenUp(task, event.runIds[i]!, worker);
     }
     if (!worker.askedBack.delete(event.runIds[i]!)) {
       continue; // nobody has asked, or it has answered before

@@ -333,8 +333,8 @@ export class EmbeddedClusterLog extends SourceLog {
         logged.runs.reported(runs.thread[i]!, start, runs.runId[i]!);
       }
       const gone = task < 0 ? this.givenUp.get(runs.taskId[i]!) : undefined;
-      const isGivenUp =
-        gone !== undefined || this.givenUp.runAt(runs.runId[i]!) !== undefined;
+      // (not by its task: that may have ended with a result of a later run)
+      const isGivenUp = this.givenUp.runAt(runs.runId[i]!) !== undefined;
       if (task < 0 && (gone === undefined || !hasBegun)) {
         if (hasBegun) {
           unknown++;

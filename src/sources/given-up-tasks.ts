@@ -37,7 +37,7 @@ export class GivenUpTasks {
     return this._tasks.peek(taskId);
   }
 
-  /** Of a task that the scheduler knows on: it may run anew, and is not given up then. @param at - seconds since the scheduler's start. */
+  /** A run that is cancelled: other runs of its task need not be. @param at - seconds since the scheduler's start. */
   keepRun(run: number, at: number): void {
     this._runs.set(run, { at });
   }

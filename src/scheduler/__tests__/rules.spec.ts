@@ -1061,6 +1061,68 @@ describe('runs that are given up', () => {
     expect(s.runId('d')).not.toBe(run);
   });
 
+  /** A task waits anew for its input; a thread may be in its first run. */
+  const recalled = () => {
+    const s = two(2);
+    s.submit('x');
+    s.finish(0, 'x');
+    s.submit('x -> d', {
+      want: 'd',
+      restrict: { d: { workers: [1], allowOther: false } }
+    });
+    const run = s.runId('d');
+    s.leave(0);
+    const named = () =>
+      s.scheduler
+        .takeInstructions()
+        .flatMap(runsOf)
+        .filter(each => each !== NONE_U32);
+    expect(named()).toEqual([]);
+    const runsAnew = () => {
+      s.finish(1, 'x');
+      expect(s.state('d')).toBe('Processing');
+      s.scheduler.takeInstructions();
+      return s.runId('d');
+    };
+    return { s, run, named, runsAnew };
+  };
+
+  it('are those too that were recalled, once their task is given up', () => {
+    const waits = recalled();
+    waits.s.cancel('d');
+    expect(waits.named()).toContain(waits.run);
+
+    const { s, run, named, runsAnew } = recalled();
+    const second = runsAnew();
+    s.cancel('d');
+    expect(named().sort()).toEqual([run, second].sort());
+
+    const fails = recalled();
+    fails.s.fail(1, 'x');
+    expect(fails.s.state('d')).toBe('Erred');
+    expect(fails.named()).toContain(fails.run);
+  });
+
+  it('are none that were recalled and whose task has a result, or that have ended', () => {
+    const done = recalled();
+    done.runsAnew();
+    done.s.finish(1, 'd');
+    done.s.release('d');
+    expect(done.s.state('d')).toBe('Forgotten');
+    expect(done.named()).toEqual([]);
+
+    const ended = recalled();
+    const second = ended.runsAnew();
+    ended.s.finish(1, 'd', { runIds: [ended.run] });
+    ended.s.cancel('d');
+    expect(ended.named()).toEqual([second]);
+
+    const alone = recalled();
+    alone.s.leave(1);
+    alone.s.cancel('d');
+    expect(alone.named()).toEqual([]);
+  });
+
   it('have none if they had not begun', () => {
     const s = two();
     s.submit('a');

@@ -452,6 +452,30 @@ describe('a run of a task that was given up', () => {
     ]);
   });
 
+  it.each([RunStatus.Ok, RunStatus.Failed])(
+    'has status %i that its worker tells, if the task was done by another run',
+    status => {
+      const { log, tables } = newLog();
+      const facts = twoTasks(log);
+      log.workerJoined(101, JOINED);
+      // It was recalled, and its task, which ran anew, is forgotten.
+      log.givenUp.keep(idOf<OuterTaskId>(77), { ...gone });
+      log.measured.givenUp(5, 9, 3);
+      const run = { ...RUN, taskId: 77, status };
+      log.finished(
+        5,
+        ended([run, { ...run, runId: 9 }]),
+        denseIds(-1, -1),
+        facts
+      );
+      log.seal(110);
+      expect(tables.runs).toMatchObject([
+        { run: 8, node: 35, status },
+        { run: 9, node: 35, status: RunStatus.Cancelled }
+      ]);
+    }
+  );
+
   it('is none if it had not begun, and a gap if nothing is known of it', () => {
     const { log, tables } = newLog();
     const facts = twoTasks(log);

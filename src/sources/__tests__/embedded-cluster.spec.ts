@@ -233,6 +233,7 @@ describe('the log of an embedded cluster', () => {
     join(log, 0, 1);
     log.workerNames(0, 0x80000000, ['decode', 'rows', 'seconds', 'count']);
     log.givenUp.keep(idOf(77), goneTask);
+    log.measured.givenUp(0, 3, 1);
     const [decode, rows, seconds, count] = [0, 1, 2, 3].map(
       i => 0x80000000 + i
     );

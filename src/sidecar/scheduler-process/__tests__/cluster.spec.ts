@@ -348,56 +348,104 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(stored.reduce((sum, { by }) => sum + by, 0)).toBe(0);
   });
 
-  it('calls no run cancelled whose task lacks an input again, and runs anew', async () => {
-    client.submit('x -> d', { does: { d: 'hold' } });
-    const runsOf = (of: WireWorker[]) =>
-      of.flatMap(worker => worker.held.map(run => ({ worker, run })));
-    const [first] = await waitFor('d runs', () => {
-      const found = runsOf(workers());
-      return found.length > 0 ? found : undefined;
-    });
-    const { worker, run } = first!;
-    const started = clock();
-    worker.link.send(
-      'measured',
-      {},
-      {
-        running: {
-          thread: [0],
-          taskId: [run.taskId],
-          runId: [run.runId],
-          function: [run.functionId],
-          span: [run.span],
-          started: [started]
+  describe('of a task that lacks an input again and runs anew', () => {
+    let worker: WireWorker;
+    let first: WireWorker['held'][number];
+    let second: WireWorker;
+
+    beforeEach(async () => {
+      client.submit('x -> d', { does: { d: 'hold' } });
+      const runsOf = (of: WireWorker[]) =>
+        of.flatMap(each => each.held.map(run => ({ worker: each, run })));
+      const [found] = await waitFor('d runs', () => {
+        const all = runsOf(workers());
+        return all.length > 0 ? all : undefined;
+      });
+      ({ worker, run: first } = found!);
+      worker.link.send(
+        'measured',
+        {},
+        {
+          running: {
+            thread: [0],
+            taskId: [first.taskId],
+            runId: [first.runId],
+            function: [first.functionId],
+            span: [first.span],
+            started: [clock()]
+          }
         }
-      }
-    );
-    const removed = { taskId: [...run.own] };
-    worker.link.send(
-      'replicas',
-      {},
-      { added: { taskId: [], nbytes: [] }, removed }
-    );
-    await waitFor('d runs anew', () =>
-      runsOf(workers()).some(each => each.run.runId !== run.runId)
-    );
-    // Its code has gone on, for no thread can be stopped.
-    worker.held.push(run);
-    workers().forEach(each => each.letGo());
-    expect((await client.outcome('d')).status).toBe(1);
-    client.link.send('flush', { request: 6 });
-    const { fields } = await client.message('flushed');
-    await waitFor('the observer has it', () =>
-      observer.blocks.some(block => block.seq === fields.seq)
-    );
-    const statuses = observer
-      .rows('runs')
-      .flatMap(({ columns }) =>
-        [...columns.run].map((each, i) => [each, columns.status[i]])
       );
-    expect(statuses).toContainEqual([run.runId, RunStatus.Ok]);
-    expect(observer.count('running')).toBe(1);
-    expect(observer.count('givenUp')).toBe(0);
+      const removed = { taskId: [...first.own] };
+      worker.link.send(
+        'replicas',
+        {},
+        { added: { taskId: [], nbytes: [] }, removed }
+      );
+      second = (
+        await waitFor('d runs anew', () =>
+          runsOf(workers()).find(each => each.run.runId !== first.runId)
+        )
+      ).worker;
+    });
+
+    /** The code of the first run has gone on, for no thread can be stopped. */
+    const firstEnds = (): void => {
+      second.held.splice(0);
+      // (which had its inputs)
+      worker.held.push({ ...first, own: [] });
+      worker.letGo();
+    };
+
+    /** Nobody wants the task any more: its worker is told in the same turn. */
+    const forgotten = async (how: 'release' | 'cancel') => {
+      const told = () =>
+        second
+          .messages('release')
+          .filter(({ tables }) => tables.ids.taskId.includes(first.taskId));
+      const before = told().length;
+      client.link.send(how, {}, { ids: { id: [client.id('d')] } });
+      await waitFor('d is forgotten', () => told().length > before);
+    };
+
+    const statusOfFirst = async () => {
+      client.link.send('flush', { request: 7 });
+      const { fields } = await client.message('flushed');
+      await waitFor('the observer has it', () =>
+        observer.blocks.some(block => block.seq === fields.seq)
+      );
+      const statuses = observer
+        .rows('runs')
+        .flatMap(({ columns }) =>
+          [...columns.run].map((each, i) => [each, columns.status[i]] as const)
+        );
+      return new Map(statuses).get(first.runId);
+    };
+
+    it('no run is cancelled', async () => {
+      worker.held.push(first);
+      workers().forEach(each => each.letGo());
+      expect((await client.outcome('d')).status).toBe(1);
+      expect(await statusOfFirst()).toBe(RunStatus.Ok);
+      expect(observer.count('running')).toBe(1);
+      expect(observer.count('givenUp')).toBe(0);
+    });
+
+    it('no run is cancelled that ends when the task is done and forgotten', async () => {
+      second.letGo();
+      expect((await client.outcome('d')).status).toBe(1);
+      await forgotten('release');
+      firstEnds();
+      expect(await statusOfFirst()).toBe(RunStatus.Ok);
+      expect(observer.count('givenUp')).toBe(0);
+    });
+
+    it('its first run is cancelled with it', async () => {
+      await forgotten('cancel');
+      firstEnds();
+      expect(await statusOfFirst()).toBe(RunStatus.Cancelled);
+      expect(observer.count('givenUp')).toBe(1);
+    });
   });
 
   it('tells the client which workers are paused, and why, until they go on', async () => {
