@@ -190,7 +190,8 @@ export const ENUMERATIONS = {
     python: 'RUN',
     means: {
       ok: 'it gave a result',
-      failed: 'it raised, or an input could not be opened',
+      failed:
+        'it raised, or an input could not be opened; in the log, while somebody waited for it',
       lost: 'it ended with its worker, and somebody waited for it; only in the log',
       missing:
         'it was given back for want of an input, or by its own Reschedule: it runs again, and counts as no run',

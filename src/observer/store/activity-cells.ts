@@ -1,7 +1,8 @@
 /**
  * The uses of tasks' seconds, in the order in which they are drawn. Computing off a core is divided into waiting for a core, for the
  * interpreter lock, and blocked, or is `thread-noncpu` where that is not known; `compute` is computing of which the CPU share is not known;
- * `failed`, `cancelled` and `lost` are all of a run that raised, whose result nobody wanted, or that ended with its worker.
+ * `failed`, `cancelled` and `lost` are all of a run that raised while somebody waited for it, whose result nobody wanted, or that ended with
+ * its worker.
  *
  * No cell holds `gil`: it is estimated beside the runs, and the folds take it out of `blocked`.
  */
