@@ -71,12 +71,21 @@ def run_batch(batch: Batch, *given: Any) -> list[Any]:
 
 def _to_read(value: Any) -> Any:
     """An array that other tasks of the worker use too, so that none writes to it: as joblib's."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None or type(value) is not numpy.ndarray:
+    if not is_array(value):
         return value
     view = value.view()
     view.flags.writeable = False
     return view
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array that need only be marked for nobody to change what is in it."""
+    numpy = sys.modules.get("numpy")
+    return (
+        numpy is not None
+        and type(value) in (numpy.ndarray, numpy.memmap)
+        and not value.dtype.hasobject
+    )
 
 
 def name_of(calls: Iterable[Call]) -> str:

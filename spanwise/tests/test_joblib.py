@@ -13,6 +13,7 @@ import threading
 import time
 import types
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ import dask
 import dask.array as da
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +33,8 @@ import spanwise.joblib  # noqa: F401 (it makes the backend known)
 from spanwise import Client, span
 from spanwise.client.joblib_backend import SpanwiseBackend
 from spanwise.client.joblib_batch import Batch, name_of, run_batch
-from spanwise.client.placed_once import CONTENTS, LARGE_BYTES, PlacedOnce
+from spanwise.client.joblib_call import ParallelCall
+from spanwise.client.placed_once import CONTENTS, LARGE_BYTES, SHARED_BYTES, PlacedOnce
 from spanwise.tests.file_module import module_of_file
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.wire import payload
@@ -304,17 +307,97 @@ def test_small_values_and_what_has_no_size_go_along(sent: Sent) -> None:
     assert sent.put == []
 
 
-def test_a_list_that_grows_between_calls_is_what_it_was_then() -> None:
+class Tagged(np.ndarray[Any, Any]):
+    """Is an array, and may be more."""
+
+
+def grow_list(value: list[int], number: int) -> None:
+    value.append(number)
+
+
+def grow_set(value: set[int], number: int) -> None:
+    value.add(-1 - number)
+
+
+def grow_counter(value: Counter[int], number: int) -> None:
+    value[-1 - number] += 1
+
+
+def grow_frame(value: pd.DataFrame, number: int) -> None:
+    value[f"c{number}"] = number
+
+
+def grow_object(value: Any, number: int) -> None:
+    value[0].append(number)
+
+
+def lists() -> Any:
+    made = np.empty(LARGE_BYTES, object)
+    made[0] = []
+    return made
+
+
+def grow_tagged(value: Any, number: int) -> None:
+    value[number] = 1
+
+
+#: How a value is made, what changes it, and how far it has come.
+CHANGING: dict[str, tuple[Callable[[], Any], Callable[[Any, int], None], Callable[[Any], int]]] = {
+    "list": (lambda: list(range(LARGE_BYTES)), grow_list, len),
+    "set": (lambda: set(range(LARGE_BYTES)), grow_set, len),
+    "Counter": (lambda: Counter(range(LARGE_BYTES)), grow_counter, len),
+    "DataFrame": (
+        lambda: pd.DataFrame({"x": np.arange(SHARED_BYTES)}),
+        grow_frame,
+        operator.attrgetter("shape"),
+    ),
+    "objects": (
+        lists,
+        grow_object,
+        lambda value: len(value[0]),
+    ),
+    "subclass": (
+        lambda: np.zeros(SHARED_BYTES // 8).view(Tagged),
+        grow_tagged,
+        lambda value: int(value.sum()),
+    ),
+    "small array": (
+        lambda: np.zeros(LARGE_BYTES // 8),
+        grow_tagged,
+        lambda value: int(value.sum()),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGING)
+def test_what_changes_between_calls_comes_as_it_was_then(kind: str) -> None:
+    make, grow, look = CHANGING[kind]
+    value, alone = make(), make()
+
     def growing() -> Iterator[Any]:
-        grows = list(range(LARGE_BYTES))
         for number in range(6):
-            grows.append(number)
-            yield delayed(len)(list(grows) if number % 2 else grows)
+            grow(value, number)
+            yield delayed(look)(value)
 
     # (joblib takes as many calls at a time as there are jobs)
     found = Parallel(n_jobs=2, batch_size=1, pre_dispatch=1)(growing())
-    assert found[0] == LARGE_BYTES + 1
-    assert found == sorted(found) and found[-1] == LARGE_BYTES + 6
+    looks = [(grow(alone, number), look(alone))[1] for number in range(6)]
+    assert found[0] == looks[0] and found[-1] == looks[-1]
+    assert found == sorted(found) and len(set(found)) > 2
+
+
+def change(grow: Callable[[Any, int], None], look: Callable[[Any], int], value: Any, n: int) -> Any:
+    grow(value, n % 2)
+    return look(value)
+
+
+@pytest.mark.parametrize("kind", [each for each in CHANGING if each != "small array"])
+def test_no_call_changes_what_others_get(kind: str) -> None:
+    make, grow, look = CHANGING[kind]
+    value = make()
+    alone = [change(grow, look, make(), number) for number in range(8)]
+    found = Parallel(batch_size=1)(delayed(change)(grow, look, value, n) for n in range(8))
+    assert found == alone
 
 
 def write_to(value: Any) -> int:
@@ -322,19 +405,70 @@ def write_to(value: Any) -> int:
     return len(value)
 
 
-def append_to(value: list[int], number: int) -> int:
-    value.append(number)
-    return len(value)
+@pytest.mark.parametrize("bytes_", [LARGE_BYTES, SHARED_BYTES])
+def test_no_call_writes_to_an_array(bytes_: int, tmp_path: Path) -> None:
+    """As of joblib, which gives large arrays as files that are mapped to be read."""
+    mapped = np.memmap(tmp_path / "x", dtype="u1", mode="w+", shape=bytes_)
+    for x in (np.zeros(bytes_, "u1"), mapped):
+        with pytest.raises(ValueError, match="read-only"):
+            Parallel()(delayed(write_to)(x) for _ in range(4))
 
 
-def test_no_call_changes_what_others_get() -> None:
-    x = np.zeros(LARGE_BYTES)
-    # As of joblib, which gives large arrays as files that are mapped to be read.
-    with pytest.raises(ValueError, match="read-only"):
-        Parallel()(delayed(write_to)(x) for _ in range(4))
-    y = list(range(LARGE_BYTES))
-    found = Parallel(batch_size=1)(delayed(append_to)(y, number) for number in range(8))
-    assert found == [LARGE_BYTES + 1] * 8
+def test_a_large_value_is_looked_at_once_for_a_batch(sent: Sent) -> None:
+    class Looked(list[int]):
+        times = 0
+
+        def __reduce__(self) -> Any:
+            Looked.times += 1
+            return list, (list(self),)
+
+    value, text = Looked(range(LARGE_BYTES)), "é" * LARGE_BYTES
+    calls = [delayed(len)(each) for each in 200 * [value, text]]
+    assert Parallel(batch_size=50, pre_dispatch="all")(calls) == 400 * [LARGE_BYTES]
+    # (once more to put it there)
+    assert len(sent.batches) == 8 and Looked.times == 9
+    assert len(sent.put) == 2 and any(each is text for each in sent.put)
+
+
+def test_nothing_of_a_call_is_kept_while_its_parallel_is(cluster: Client) -> None:
+    """Of a task that calls it: joblib's threads submit on its behalf."""
+
+    class Row:
+        """Stands for that of the task."""
+
+    thread: Any = threading.current_thread()
+    thread.row = Row()
+    row = weakref.ref(thread.row)
+    with Parallel(n_jobs=2) as parallel:
+        try:
+            assert parallel(delayed(double)(x) for x in range(9)) == list(range(0, 18, 2))
+        finally:
+            del thread.row
+        wait_until("the row is let go", lambda: gc.collect() >= 0 and row() is None)
+        assert parallel([delayed(double)(4)]) == [8]
+
+
+def test_results_come_while_a_large_argument_is_pickled(cluster: Client) -> None:
+    """It may take long, and nobody is to wait for it but who hands it out."""
+    told: list[int] = []
+    first, came = threading.Event(), []
+    call = ParallelCall(cluster, None, 0, {})
+
+    class Slow:
+        nbytes = LARGE_BYTES
+
+        def __reduce__(self) -> Any:
+            came.append(first.wait(LIMIT_SECONDS))
+            return int, (3,)
+
+    def tell(outcome: Any) -> None:
+        told.append(outcome[1][0])
+        first.set()
+
+    call.submit([(double, (1,), {})], tell)
+    call.submit([(double, (Slow(),), {})], tell)
+    wait_until("both came", lambda: told == [2, 6])
+    assert all(came)
 
 
 # ── errors, and what is given up ─────────────────────────────────────────
@@ -346,6 +480,26 @@ def test_an_error_comes_as_itself() -> None:
     assert raised.value.args == (3,)
     (note,) = raised.value.__notes__
     assert note.startswith("In the task:\n") and "in fail\n" in note and "run_batch" not in note
+
+
+class Guarded(Exception):
+    """Lets nobody set anything, not even a note."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"no {name} here")
+
+
+def fail_guarded(x: int) -> int:
+    if x == 30:
+        raise Guarded(x)
+    return x
+
+
+@pytest.mark.parametrize("how", [{}, {"return_as": "generator"}, {"batch_size": 1}])
+def test_an_error_that_takes_no_note_comes_as_itself(how: dict[str, Any]) -> None:
+    with pytest.raises(Guarded) as raised:
+        list(Parallel(**how)(delayed(fail_guarded)(x) for x in range(40)))
+    assert raised.value.args == (30,)
 
 
 def cannot_be_pickled() -> Any:
