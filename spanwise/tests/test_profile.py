@@ -88,9 +88,12 @@ def test_what_a_worker_reads_back_for_tasks_has_the_time_that_fine_metrics_tell(
     written = seconds["disk-write"] + seconds.get("serialize", 0.0)
     shares = {name: count / tree["count"] for name, count in counts.items()}
     share = read / (sum(seconds.values()) - written)
+    # Files are removed once they are read, which is a part of reading: 0.96 to 0.99 in 15 runs,
+    # with up to six busy loops beside them on two cores; were it computing, 0.74 to 0.76 in 8.
+    assert share > 0.85
     assert shares["(disk-read)"] + shares["(deserialize)"] == pytest.approx(share, abs=0.2)
-    # Files are removed once they are read, which is a part of reading; the tasks themselves take
-    # hardly any time, and get none for what looks were due in before them.
+    # The tasks themselves take hardly any time, and get none for what looks were due in before
+    # them.
     assert shares["(worker)"] < 0.1
     assert shares["first_of"] < 1 - share + 0.1
     assert shares["unlink"] == 0
