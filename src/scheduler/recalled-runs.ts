@@ -38,7 +38,11 @@ export class RecalledRuns {
 
   /** Forgets the runs of a task. @returns them. */
   take(task: number): readonly RecalledRun[] {
-    const runs = this._byTask.get(task) ?? NONE;
+    // (asked of each task that ends, and hardly ever are there any)
+    const runs = this._byTask.size === 0 ? undefined : this._byTask.get(task);
+    if (runs === undefined) {
+      return NONE;
+    }
     this._byTask.delete(task);
     return runs;
   }
