@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import threading
 from collections.abc import Callable, Generator
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -265,13 +265,21 @@ class Future(TaskRef):
         return self._entry is None
 
     def add_done_callback(self, fn: Callable[[Future], Any]) -> None:
-        """Call `fn` with this future, in another thread, once it is done."""
+        """Call `fn` with this future, in another thread, once it is done.
+
+        A client's callbacks are called one after the other. One that takes long holds up the
+        others for a tenth of a second.
+
+        Raises
+        ------
+        RuntimeError
+            No thread can start.
+        """
         check_function(fn, "add_done_callback")
-
-        def run() -> None:
-            threading.Thread(target=fn, args=(self,), name="spanwise-callback", daemon=True).start()
-
-        self.client._session.when_done(self._alive(), run)
+        entry, session = self._alive(), self.client._session
+        # Here, where it may raise: where futures become done it would end the client.
+        session.done_callbacks.begin()
+        session.when_done(entry, partial(session.done_callbacks.put, partial(fn, self)))
 
     def __await__(self) -> Generator[Any, None, Any]:
         return self._await().__await__()

@@ -89,7 +89,12 @@ class ParallelCall:
         elif given_up:
             self._cancel([future])
         else:
-            future.add_done_callback(self._ended)
+            try:
+                future.add_done_callback(self._ended)
+            except Exception as error:  # noqa: BLE001 (no thread, or it was released)
+                with self._lock:
+                    self._under_way.pop(future, None)
+                told((False, error))
 
     def _submit(self, items: list[Any]) -> Future:
         with self._submitter.here():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from spanwise.client.done_callbacks import DoneCallbacks
 from spanwise.client.entries import Entry, Waiter
 from spanwise.client.peers import Peers
 from spanwise.wire.frame import Message
@@ -83,6 +84,7 @@ class Awaited(Protocol):
     cluster_id: str
     #: The client's, in its cluster.
     number: int
+    done_callbacks: DoneCallbacks
 
     def check_alive(self) -> None: ...
 

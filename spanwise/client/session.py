@@ -1,7 +1,8 @@
 """The connection to one scheduler: ids, results, waiting, releasing.
 
 Threads: the caller's (submit, wait, gather), one reader (blocks in the socket, applies
-reports), one releaser (collects dropped futures and tells the scheduler in batches).
+reports), one releaser (collects dropped futures and tells the scheduler in batches), two for
+callbacks of futures (done_callbacks.py) once there is one.
 Two locks, taken in this order:
 
 * `sending`: held while a submission is packed and sent, so that ids, names and spans
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spanwise.client.check_messages import check_from_scheduler, check_rows
 from spanwise.client.clock_follower import ClockFollower
 from spanwise.client.closed_session import CLOSED
+from spanwise.client.done_callbacks import DoneCallbacks
 from spanwise.client.entries import (
     CANCELLED,
     ERROR,
@@ -238,6 +240,7 @@ class Session:
         self.by_key: dict[Key, Entry] = {}
         self._by_id: dict[int, Entry] = {}
         self._failures = Failures()
+        self.done_callbacks = DoneCallbacks()
         #: Number of another client, and its id of a task → the id here, under the key that it has
         #: there.
         self._adopted: dict[tuple[int, int], int] = {}
@@ -1515,6 +1518,7 @@ class Session:
         # (it may be collecting what nobody will be told of)
         self._hurry.set()
         self._releaser.join(CLOSE_SECONDS)
+        self.done_callbacks.end()
         self.scheduler_plugins.close()
         self.peers.close()
 
