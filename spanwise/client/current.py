@@ -8,6 +8,7 @@ before, skipping any that were closed in between.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 import dask
@@ -24,6 +25,12 @@ SETTINGS = {
 }
 
 _UNSET: Any = object()
+_NONE = "No Spanwise client is open: make one with spanwise.Client()"
+_NONE_IN_THREAD = (
+    "No Spanwise client is open in this thread. The thread that runs a task has the worker's: call "
+    "this there; or write there `with worker_client() as client:`, which lets other tasks run "
+    "meanwhile, and give that client to this thread (client=…)"
+)
 
 
 class CurrentClient:
@@ -87,8 +94,15 @@ def default_client(c: Any = None) -> Any:
                 "client is a client of Spanwise or of distributed, or what spanwise.attach() "
                 f"returned, not {shown(c)}"
             )
-        raise ValueError("No Spanwise client is open: make one with spanwise.Client()")
+        raise ValueError(_NONE_IN_THREAD if _is_in_worker() else _NONE)
     return theirs
+
+
+def _is_in_worker() -> bool:
+    """Whether this process is a worker: it has threads that run tasks."""
+    return any(
+        hasattr(each, "seceded") and hasattr(each, "worker") for each in threading.enumerate()
+    )
 
 
 def is_dasks_client(c: Any) -> bool:

@@ -124,6 +124,7 @@ def _call(call: Callable[[], object]) -> None:
     try:
         call()
     except BaseException:  # noqa: BLE001 (told as of a thread that ends by it)
+        # (of none of ours, with which a worker would end)
         threading.excepthook(
-            threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread()))  # type: ignore[arg-type]
+            threading.ExceptHookArgs((*sys.exc_info(), None))  # type: ignore[arg-type]
         )

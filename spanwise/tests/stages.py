@@ -160,6 +160,7 @@ ONE_OBSERVER = frozenset(
         "test_dask_running",
         "test_dask_samples",
         "test_default_spans",
+        "test_done_callbacks",
         "test_events",
         "test_executions",
         "test_free_memory",

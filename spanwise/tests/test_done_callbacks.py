@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from spanwise import Client
+from spanwise import Client, get_client
 from spanwise.client import done_callbacks
 from spanwise.client.done_callbacks import DoneCallbacks
 from spanwise.tests.observed_tasks import wait_for_file
@@ -80,6 +81,22 @@ def test_what_one_raises_is_told_and_the_next_is_called(monkeypatch: pytest.Monk
     assert called.wait(LIMIT_SECONDS)
     assert [type(each) for each in told] == [ValueError]
     callbacks.end()
+
+
+def call_one_that_fails() -> int:
+    future = get_client().submit(abs, -1)
+    called = threading.Event()
+    future.add_done_callback(lambda _: int("no number"))
+    future.add_done_callback(lambda _: called.set())
+    assert called.wait(LIMIT_SECONDS)
+    return os.getpid()
+
+
+def test_one_that_raises_in_a_worker_leaves_it_alone() -> None:
+    with Client(n_workers=1, threads_per_worker=2) as client:
+        before = set(client.run(os.getpid).values())
+        assert {client.submit(call_one_that_fails).result(LIMIT_SECONDS)} == before
+        assert set(client.run(os.getpid).values()) == before
 
 
 def test_what_was_called_is_not_held() -> None:

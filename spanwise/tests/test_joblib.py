@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from joblib import Parallel, delayed
 
 import spanwise.joblib  # noqa: F401 (it makes the backend known)
-from spanwise import Client, span
+from spanwise import Client, span, worker_client
 from spanwise.client.joblib_backend import SpanwiseBackend
 from spanwise.client.joblib_batch import Batch, name_of, run_batch
 from spanwise.client.joblib_call import ParallelCall
@@ -636,6 +636,37 @@ def three_deep(depth: int) -> int:
 
 def test_tasks_of_tasks_of_tasks() -> None:
     assert Parallel()(delayed(three_deep)(2) for _ in range(3)) == [9] * 3
+
+
+def in_thread(call: Callable[[], Any]) -> Any:
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(call())
+        except ValueError as error:
+            found.append(str(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(LIMIT_SECONDS)
+    return found[0]
+
+
+def from_threads(x: int) -> tuple[Any, Any]:
+    def doubles(**which: Any) -> Any:
+        with joblib.parallel_config("spanwise", **which):
+            return joblib.Parallel(n_jobs=2)(joblib.delayed(double)(each) for each in range(x))
+
+    with worker_client() as client:
+        return in_thread(doubles), in_thread(partial(doubles, client=client))
+
+
+def test_a_parallel_in_a_thread_of_a_task_says_which_client_it_may_have(cluster: Client) -> None:
+    said, found = cluster.submit(from_threads, 3).result(LIMIT_SECONDS)
+    assert found == [0, 2, 4]
+    assert "Client()" not in said
+    assert "in this thread" in said and "with worker_client() as client" in said
 
 
 # ── which client, and what is said without one ───────────────────────────
