@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from spanwise import Client, Future, span
+from spanwise.tests.gated_tasks import held
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.tests.test_report import values
 
@@ -18,16 +18,6 @@ from spanwise.tests.test_report import values
 def client() -> Iterator[Client]:
     with Client(n_workers=1, threads_per_worker=2) as client:
         yield client
-
-
-def held(file: str) -> str:
-    """Runs until a file is there; it waits as what Python cannot stop."""
-    end = time.monotonic() + LIMIT_SECONDS
-    while not Path(file).exists():
-        if time.monotonic() > end:
-            raise TimeoutError(file)
-        time.sleep(0.01)
-    return file
 
 
 def raises(file: str) -> None:

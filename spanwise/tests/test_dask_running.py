@@ -19,6 +19,7 @@ from spanwise.dask_bridge import running_tasks, thread_places
 from spanwise.dask_bridge.running_tasks import RunningTasks
 from spanwise.dask_bridge.thread_places import ThreadPlaces
 from spanwise.tests.dask_processes import DaskProcesses
+from spanwise.tests.gated_tasks import held
 from spanwise.tests.processes import LIMIT_SECONDS
 from spanwise.tests.test_dask_attach import until
 
@@ -32,16 +33,6 @@ def client(tmp_path: Path) -> Iterator[distributed.Client]:
             yield client
     finally:
         processes.close()
-
-
-def held(file: str) -> str:
-    """Runs until a file is there."""
-    end = time.monotonic() + LIMIT_SECONDS
-    while not Path(file).exists():
-        if time.monotonic() > end:
-            raise TimeoutError(file)
-        time.sleep(0.01)
-    return file
 
 
 def stream(attached: Any) -> dict[str, Any]:
