@@ -12,6 +12,8 @@ import { MOST_IN_CALL, restartCall } from './restart-call';
 
 /** A worker that is heard of so long after a run was given up has said whether it had begun it. */
 const ANSWER_SECONDS = 1;
+/** What such tasks hold is told of once others have waited for it so long. */
+export const PATIENCE_SECONDS = 10;
 /** So many functions and workers are named. */
 export const MOST_NAMED = 3;
 

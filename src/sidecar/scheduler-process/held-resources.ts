@@ -14,11 +14,10 @@ import {
   formerTasks,
   functionsOf,
   hasAnswered,
-  MOST_NAMED
+  MOST_NAMED,
+  PATIENCE_SECONDS
 } from './former-tasks';
 import { listed } from './listed';
-
-const PATIENCE_SECONDS = 10;
 
 /**
  * The tasks that hold resources of these workers though nobody waits for them.

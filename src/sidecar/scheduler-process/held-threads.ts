@@ -11,10 +11,9 @@ import {
   type FormerTasks,
   formerTasks,
   hasAnswered,
+  PATIENCE_SECONDS,
   sumOf
 } from './former-tasks';
-
-const PATIENCE_SECONDS = 10;
 
 /**
  * The tasks that hold threads of these workers though nobody waits for them.
