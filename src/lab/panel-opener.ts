@@ -26,7 +26,7 @@ type SavedPanel = {
 export type InsteadOfCluster = {
   /** Each once; null: one shows none. */
   readonly clusters: readonly (ClusterInfo | null)[];
-  /** Whether pinned panels, and those whose clusters are chosen in them, show nothing else. */
+  /** Whether pinned panels, and those that compare, show nothing else. */
   readonly isAll: boolean;
 };
 
@@ -49,7 +49,10 @@ export class PanelOpener {
     return found;
   }
 
-  /** The open panel of this kind and target; else one that shows the cluster which the target means now, pinned or not. */
+  /**
+   * The open panel of this kind and target; else one that shows the cluster which the target means now, pinned or not. Of the two runs that
+   * are compared either is shown: a second table of them would say nothing else.
+   */
   find(name: PanelName, target: ClusterTarget): SpanwisePanel | undefined {
     const current = this._options.contexts.clusterOf(target);
     const ofKind = this.open.filter(panel => panel.face.name === name);
@@ -60,15 +63,15 @@ export class PanelOpener {
       ofKind.find(
         panel =>
           current !== null &&
-          panel.cluster?.cluster === current.cluster &&
-          panel.clusterTarget.notebook === target.notebook
+          shows(panel, current) &&
+          (compares(panel) || panel.clusterTarget.notebook === target.notebook)
       )
     );
   }
 
   /**
-   * A cluster was chosen: the open panels turn to it. Pinned ones stay, and so do those whose clusters are chosen in them. Of each kind one
-   * panel turns, unless one shows the cluster already:
+   * A cluster was chosen: the open panels turn to it. Pinned ones stay, and so does one in which the user chose what it compares. Of each kind
+   * one panel turns, unless one shows the cluster already:
    *
    *     chosen: survey     Task Stream · first-look              Task Stream · survey
    *                        Profile · first-look (pinned)   ──►   Profile · first-look (pinned)
@@ -76,25 +79,21 @@ export class PanelOpener {
    *                        System · survey                       System · survey
    */
   turn(target: ClusterTarget): void {
-    const names = new Set(
-      this.open
-        .filter(({ canBePinned }) => canBePinned)
-        .map(({ face }) => face.name)
-    );
+    const names = new Set(this.open.map(({ face }) => face.name));
     for (const name of names) {
       const had = this.find(name, target);
-      if (had !== undefined) {
-        this._bringForward(had);
-      } else {
+      if (had === undefined) {
         this._turnOne(name, target);
+      } else if (!compares(had)) {
+        this._bringForward(had);
       }
     }
   }
 
-  /** Open panels that show the cluster. */
+  /** Open panels of the cluster. */
   showing(cluster: ClusterInfo): readonly SpanwisePanel[] {
     return this.open.filter(
-      panel => panel.canBePinned && panel.cluster?.cluster === cluster.cluster
+      panel => panel.cluster?.cluster === cluster.cluster
     );
   }
 
@@ -106,15 +105,18 @@ export class PanelOpener {
     const kinds = new Set(this.showing(cluster).map(({ face }) => face.name));
     const turning = this._turning.filter(
       panel =>
-        kinds.size === 0 || (isEmpty(panel) && !kinds.has(panel.face.name))
+        !shows(panel, cluster) &&
+        (kinds.size === 0 || (isEmpty(panel) && !kinds.has(panel.face.name)))
     );
     if (turning.length === 0) {
       return undefined;
     }
-    const shown = shownIn(turning);
+    const shown = infosById(turning.map(panel => panel.cluster));
     return {
       clusters: [...shown.values()],
-      isAll: [...shownIn(this.open).keys()].every(id => shown.has(id))
+      isAll: [
+        ...infosById(this.open.flatMap(panel => panel.clusters)).keys()
+      ].every(id => shown.has(id))
     };
   }
 
@@ -314,6 +316,16 @@ function isEmpty({ cluster }: SpanwisePanel): boolean {
   return cluster === null;
 }
 
+/** Also beside another one. */
+function shows(panel: SpanwisePanel, { cluster }: ClusterInfo): boolean {
+  return panel.clusters.some(info => info?.cluster === cluster);
+}
+
+/** Whether it shows a cluster beside another. */
+function compares({ clusters }: SpanwisePanel): boolean {
+  return clusters.length > 1;
+}
+
 /** Whether what is put into a tab beside it hides panels alone. One that no dock has yet will be where the layout had it. */
 function hidesOnlyPanels(panel: SpanwisePanel): boolean {
   if (!(panel.parent instanceof DockPanel)) {
@@ -327,15 +339,16 @@ function hidesOnlyPanels(panel: SpanwisePanel): boolean {
   );
 }
 
-/** The clusters that they show, by their ids; undefined: one shows none. */
-function shownIn(
-  panels: readonly SpanwisePanel[]
+/** By their ids; undefined: there is none. */
+function infosById(
+  infos: readonly (ClusterInfo | null)[]
 ): ReadonlyMap<string | undefined, ClusterInfo | null> {
-  const shown = panels
-    .flatMap(panel => panel.clusters)
-    // A refusal is a sentence, no cluster.
-    .map(info => (info?.cluster === REFUSED_CLUSTER ? null : info));
-  return new Map(shown.map(info => [info?.cluster, info]));
+  return new Map(
+    infos
+      // A refusal is a sentence, no cluster.
+      .map(info => (info?.cluster === REFUSED_CLUSTER ? null : info))
+      .map(info => [info?.cluster, info])
+  );
 }
 
 /** Does what the shell does to a widget that it adds, for a widget that a dock panel takes by itself. */

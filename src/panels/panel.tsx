@@ -122,18 +122,14 @@ export abstract class SpanwisePanel<
     return [this.cluster];
   }
 
-  /** Whether it stays with its cluster when another is chosen in the sidebar. */
+  /** Whether it was told to stay with its cluster when another is chosen in the sidebar. */
   get isPinned(): boolean {
     return this._isPinned;
   }
 
-  get canBePinned(): boolean {
-    return true;
-  }
-
   /** Whether it turns to a cluster that is chosen in the sidebar. */
   get turns(): boolean {
-    return this.canBePinned && !this._isPinned;
+    return !this._isPinned;
   }
 
   /** Stay with the cluster that it shows, or follow again. */
@@ -339,6 +335,11 @@ export abstract class SpanwisePanel<
   /** The panel has another context: what holds on to the last one is to be made anew. */
   protected onTurned(): void {
     // Most panels hold nothing.
+  }
+
+  /** By the user, in the panel itself. */
+  protected setTurns(turns: boolean): void {
+    this.setPinned(!turns);
   }
 
   /** Entries of `More` before the common ones. */
@@ -610,15 +611,11 @@ export abstract class SpanwisePanel<
         isToggled: isUnlinked,
         run: () => this._watchNow().setUnlinked(!isUnlinked)
       },
-      ...(this.canBePinned
-        ? [
-            {
-              label: this.trans.__('Pin to %1', this.cluster?.name ?? ''),
-              isToggled: this._isPinned,
-              run: () => this.setPinned(!this._isPinned)
-            }
-          ]
-        : [])
+      {
+        label: this.trans.__('Pin to %1', this.clusterName ?? ''),
+        isToggled: !this.turns,
+        run: () => this.setTurns(!this.turns)
+      }
     ];
   }
 
@@ -735,9 +732,9 @@ export abstract class SpanwisePanel<
     this.title.caption = [
       this.title.label,
       this.face.question(this.trans),
-      ...(this._isPinned ? [this.trans.__('Pinned to %1.', name ?? '')] : [])
+      ...(this.turns ? [] : [this.trans.__('Pinned to %1.', name ?? '')])
     ].join('\n');
-    this._setIcon(this._isPinned ? pinIcon : this.face.icon);
+    this._setIcon(this.turns ? this.face.icon : pinIcon);
     const target = targetKey(this.clusterTarget);
     if (target !== this._savedTarget) {
       this._savedTarget = target;

@@ -1,3 +1,4 @@
+import { MessageLoop } from '@lumino/messaging';
 import { DockPanel, Widget } from '@lumino/widgets';
 import { clusterInfo, type FakeFeed } from '../../feed/__tests__/fake-feed';
 import type { ClusterTarget } from '../../feed/cluster-ref';
@@ -8,6 +9,7 @@ import type { ContextPool } from '../context-pool';
 import { LAID_OUT } from '../default-layout';
 import { PanelOpener, type PanelPlace } from '../panel-opener';
 import { PANELS } from '../panel-list';
+import { waitFor } from '../../testing/wait-for';
 import { labContext } from './lab-context';
 
 it('makes no panel that has no place in the layout', () => {
@@ -172,7 +174,7 @@ describe('of two notebooks', () => {
     expect(opener.insteadOf(inB)).toEqual({ clusters: [null], isAll: true });
   });
 
-  it('what only pinned panels show, or those whose clusters are chosen in them, is not said of all', () => {
+  it('what only pinned panels show, or those that compare, is not said of all', () => {
     const notebook = 'c.ipynb';
     const inC = { ...inB, cluster: 'c', notebook: { path: notebook } };
     feed.setClusters(inA, inB, inC);
@@ -247,7 +249,7 @@ describe('of two notebooks', () => {
     expect(titles()).toEqual(['System · first-look', 'System · survey']);
   });
 
-  it('a panel whose clusters are chosen in it stays where it is', () => {
+  it('a panel that compares turns as others do, and is brought before none of them', () => {
     show('system', a);
     const compare = show('compare', a);
     expect(compare.isVisible).toBe(false);
@@ -255,8 +257,65 @@ describe('of two notebooks', () => {
     opener.turn(a);
     opener.turn(b);
     expect(shown).toEqual([]);
-    expect(compare.cluster).toEqual(inA);
+    expect(compare.cluster).toEqual(inB);
     expect(titles()).toContain('System · survey');
+    compare.setPinned(true);
+    opener.turn(a);
+    expect(compare.cluster).toEqual(inB);
+    expect(titles()).toContain('System · first-look');
+  });
+
+  it('two runs have one Compare, whichever of them it is opened for', () => {
+    const compare = show('compare', a);
+    expect(compare.clusters).toEqual([old, inA]);
+    const before = contexts.targetOf(old, 'follows');
+    expect(show('compare', before).id).toBe(compare.id);
+    opener.turn(before);
+    expect(compare.clusters).toEqual([old, inA]);
+    expect(opener.insteadOf(old)).toBeUndefined();
+    expect(opener.insteadOf(inB)).toEqual({ clusters: [inA], isAll: false });
+    opener.turn(b);
+    show('compare', b);
+    expect(opener.open.map(({ id }) => id)).toEqual([compare.id]);
+  });
+
+  it('Compare stays with what was chosen in it, says so, and turns once it is let go', async () => {
+    const other = { cluster: 'old', name: 'first-look' };
+    const id = 'spanwise-compare-1';
+    const compare = opener.restore({
+      panel: 'compare',
+      id,
+      target: b,
+      state: { other }
+    });
+    const pin = (isPressed: boolean) =>
+      waitFor(`the pin, pressed: ${isPressed}`, () => {
+        MessageLoop.flush();
+        const name = '[aria-label="Pin to these runs"]';
+        const button = compare.node.querySelector<HTMLElement>(name);
+        return button?.getAttribute('aria-pressed') === String(isPressed)
+          ? button
+          : undefined;
+      });
+    opener.turn(a);
+    expect(compare.clusters).toEqual([old, inB]);
+    expect(compare.title.caption).toMatch(/\nPinned to first-look, survey\.$/u);
+    const pressed = await pin(true);
+    // The sidebar's pin, taken off, is no word about what was chosen.
+    opener.setPinned(inB, true);
+    opener.setPinned(inB, false);
+    expect(compare.turns).toBe(false);
+    pressed.click();
+    const free = await pin(false);
+    expect(compare.title.caption).not.toContain('Pinned');
+    expect(compare.clusters).toEqual([old, inB]);
+    opener.turn(a);
+    expect(compare.clusters).toEqual([old, inA]);
+    free.click();
+    await pin(true);
+    opener.turn(b);
+    expect(compare.clusters).toEqual([old, inA]);
+    expect(compare.savedState()).toMatchObject({ other });
   });
 
   it.each<[string, (panel: SpanwisePanel) => void]>([

@@ -18,6 +18,7 @@ import type {
 } from '../../wire/panel-link';
 import { conditionText } from '../chip-row';
 import { formatClock, type TableData } from '../format';
+import { pinIcon } from '../icons';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
 import type { PanelState } from '../state-view';
@@ -150,9 +151,9 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     };
   }
 
-  // It has two clusters, which are chosen in it.
-  override get canBePinned(): boolean {
-    return false;
+  /** What the user chose in it stays until it is let go. */
+  override get turns(): boolean {
+    return super.turns && !this._isChosen;
   }
 
   override get clusters(): readonly (ClusterInfo | null)[] {
@@ -240,6 +241,33 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           this._ordered([this._pass.own, this._pass.other]),
           this.trans
         );
+  }
+
+  /**
+   * What is shown stays, or is a proposal again: then it is still shown, until another cluster is chosen in the sidebar, or the own run is
+   * another.
+   */
+  protected override setTurns(turns: boolean): void {
+    const [own, other] = this._ownAndOther();
+    if (own === null) {
+      return;
+    }
+    if (turns) {
+      this._chosen = null;
+      this._isOwnFirst = null;
+      this._arePassesChosen = false;
+      this._proposedTo = own.cluster;
+      this._settledOn = other?.cluster ?? null;
+      this.setPinned(false);
+      this.turnTo(this.context.of(own, 'follows'));
+      this._choose();
+    } else if (other !== null) {
+      this._keepPair(other);
+    } else {
+      this.setPinned(true);
+    }
+    this.stateHasChanged();
+    this.retitle();
   }
 
   protected override onTurned(): void {
@@ -351,6 +379,21 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           }
           onClick={() => this._swap()}
         />
+        <ToolButton
+          label={trans.__('Pin to these runs')}
+          tooltip={
+            this.turns
+              ? trans.__(
+                  'Turns to the cluster that is chosen in the sidebar, with the run that is proposed to it. Pinned, or once you choose a run here, it stays with these.'
+                )
+              : trans.__(
+                  'Stays with these runs, whatever is chosen in the sidebar. Let go, it turns to what is chosen next.'
+                )
+          }
+          icon={pinIcon}
+          pressed={!this.turns}
+          onClick={() => this.setTurns(!this.turns)}
+        />
       </>
     );
   }
@@ -406,6 +449,15 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   private get _isFiltered(): boolean {
     return Object.keys(commonFilter(this.context.selection.filter)).length > 0;
+  }
+
+  /** A run, a pass or their places, by the user. */
+  private get _isChosen(): boolean {
+    return (
+      this._chosen !== null ||
+      this._arePassesChosen ||
+      this._isOwnFirst !== null
+    );
   }
 
   /** Not all figures are there by everything. */
@@ -700,7 +752,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this._setPasses({ ...passes, other: pass });
     }
     this.stateHasChanged();
-    this.update();
+    this.retitle();
   }
 
   /** Where a pass was chosen, the run of the other one stays. */
@@ -714,13 +766,19 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _swap(): void {
     const [own, other] = this._ownAndOther();
     if (own !== null && other !== null) {
-      const { own: ownPass, other: otherPass } = this._pass;
-      this._isOwnFirst = !this._standsFirst;
-      this._arePassesChosen ||= ownPass !== null || otherPass !== null;
-      this._chosen = { cluster: other.cluster, name: other.name };
+      this._keepPair(other);
+      this._isOwnFirst = !this._isOwnFirst;
       this.stateHasChanged();
       this.retitle();
     }
+  }
+
+  /** Both, and their places, as if the user had chosen them. */
+  private _keepPair({ cluster, name }: ClusterInfo): void {
+    const { own: ownPass, other: otherPass } = this._pass;
+    this._isOwnFirst = this._standsFirst;
+    this._arePassesChosen ||= ownPass !== null || otherPass !== null;
+    this._chosen = { cluster, name };
   }
 
   private _take({ cluster, name }: ClusterInfo): void {
