@@ -90,6 +90,8 @@ class DoneCallbacks:
                 self._ring()
             _call(call)
             del call  # (it holds a result)
+        if self._ended:  # (what it took last may be what `end` has for the next one)
+            self._ready.put(_nothing)
 
     def _ring(self) -> None:
         if not self._is_watching:

@@ -83,6 +83,29 @@ def test_what_one_raises_is_told_and_the_next_is_called(monkeypatch: pytest.Monk
     callbacks.end()
 
 
+class CountedGets(SimpleQueue[Any]):
+    """Counts how often something was waited for."""
+
+    gets = 0
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        self.gets += 1
+        return super().get(block, timeout)
+
+
+def test_the_end_ends_one_that_was_overtaken_while_it_waited_and_its_successor() -> None:
+    before = running()
+    callbacks = DoneCallbacks()
+    ready = callbacks._ready = CountedGets()
+    callbacks.begin()
+    wait_until("one waits", lambda: ready.gets == 1)
+    # As where the watcher sees one that takes long just before it ends.
+    callbacks._overtake()
+    wait_until("two wait", lambda: ready.gets == 2)
+    callbacks.end()
+    wait_until("all have ended", lambda: not running() - before)
+
+
 def call_one_that_fails() -> int:
     future = get_client().submit(abs, -1)
     called = threading.Event()
