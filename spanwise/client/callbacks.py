@@ -21,7 +21,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from typing import Any
 from dask.callbacks import Callback, unpack_callbacks
 from dask.local import finish_task, release_data, start_state_from_dask
 
-from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry, Waiter
+from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry, Waiter, pending
 from spanwise.client.session import Run, Session
 from spanwise.errors import ClusterError
 from spanwise.graph.prepare import PreparedGraph
@@ -114,7 +114,7 @@ class Computation:
         #: Tasks whose results are kept for the callbacks.
         self._held: dict[Key, Entry] = {}
         self._key_of: dict[int, Key] = {}
-        self._events = _Events(session)
+        self._events = _Events(session, lambda: pending(self._held.values()))
         #: By the task's number: the run by which it has ended, which is told before the report.
         self._runs: dict[int, Run] = {}
         #: When tasks have ended, by `time.perf_counter`.
@@ -391,8 +391,10 @@ class _Results(dict[Any, Any]):
 class _Events:
     """What happens to tasks, in order, for the thread that waits for it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, late: Callable[[], list[Entry]]) -> None:
         self._session = session
+        #: The tasks that have not ended.
+        self._late = late
         self._happened: deque[tuple[int, bool]] = deque()
         self._waiter: Waiter | None = None
 
@@ -411,7 +413,7 @@ class _Events:
                 if self._happened:
                     break
                 self._waiter = waiter
-            self._session.sleep(waiter, None)
+            self._session.sleep(waiter, None, self._late)
         return [self._happened.popleft() for _ in range(len(self._happened))]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from spanwise.client.reason import Failure, Reason
@@ -84,6 +84,11 @@ class Entry:
         """What to raise; opening it may run user code, so never under a lock."""
         assert self.reason is not None
         return self.reason.open()
+
+
+def pending(entries: Iterable[Entry]) -> list[Entry]:
+    """Those that are not done."""
+    return [entry for entry in entries if entry.status == PENDING]
 
 
 class Waiter:

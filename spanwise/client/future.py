@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dask.utils import typename
 
 from spanwise.client.arguments import check_function, seconds_of, shown
-from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
+from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry, pending
 from spanwise.client.html import future_html
 from spanwise.client.living_expressions import Releases
 from spanwise.client.reason import Failure
@@ -352,7 +352,7 @@ async def wait_async(
         return
     try:
         async with asyncio.timeout(timeout):
-            await done.wait()
+            await session.sleep_in_loop(done, lambda: pending(entries))
     except TimeoutError:
         if not done.is_set():  # (the loop may have been busy until the limit, and beyond)
             waited = timeout if given is None else given

@@ -1,8 +1,9 @@
 """Why tasks are not done, for the error of who has waited for them in vain.
 
-The scheduler is asked when the time is over, and not before: waiting costs nothing. The question is
-sent by the thread that lets go of what was dropped, and the answer is awaited for a moment only: a
-scheduler that is stopped, or to which nothing can be sent, holds no error up.
+The scheduler is asked when the time is over, and once while a long wait goes on: what users were
+told may have come where nobody saw it, as in a notebook of which no cell ran, or before this client
+came. The question is sent by the thread that lets go of what was dropped, and the answer is awaited
+for a moment only: a scheduler that is stopped, or to which nothing can be sent, holds nothing up.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.client.entries import PENDING, Entry
 from spanwise.errors import ClusterError
+from spanwise.notices import tell
 
 if TYPE_CHECKING:
-    from spanwise.client.needs import Questioned
+    from spanwise.client.needs import Questioned, Sleeper
 
 #: The scheduler looks at some thousand tasks in a millisecond.
 ANSWER_SECONDS = 0.5
@@ -31,6 +33,8 @@ _ANSWER_LASTS_SECONDS = 1.0
 _OLD_SECONDS = 0.05
 #: Who waits for a shorter time looks over and over whether something is done, and asks nothing.
 LEAST_SECONDS = 0.25
+#: A wait that has lasted so long is told what still keeps its tasks from being done.
+REMIND_SECONDS = 3.0
 #: Of more tasks these are asked for.
 _MOST_ASKED = 16_384
 #: How many of the scheduler's sentences are kept, for how long one counts for tasks that it does
@@ -70,6 +74,8 @@ class _Answered(NamedTuple):
     #: The ids of the tasks of which it was asked.
     ids: bytes
     why: str
+    #: What users were told that is still so.
+    standing: str
 
 
 class _InLoop:
@@ -120,7 +126,7 @@ class Late:
         self._send = send
         #: What the scheduler told lately, when (monotonic seconds), and the task that came next.
         self._said: deque[tuple[float, int, str]] = deque(maxlen=_MOST_SAID)
-        self._answered = _Answered(-math.inf, b"", "")
+        self._answered = _Answered(-math.inf, b"", "", "")
 
     def note(self, next_id: int, sentence: str) -> None:
         """The scheduler has told something of itself, which may be why tasks are not done."""
@@ -140,6 +146,50 @@ class Late:
                 with contextlib.suppress(Empty):
                     asked.take(answers.get(timeout=ANSWER_SECONDS))
         return asked.sentence()
+
+    def wait(
+        self, waiter: Sleeper, timeout: float | None, entries: Callable[[], Sequence[Entry]]
+    ) -> bool:
+        """Sleep until the waiter is woken, and tell what keeps its entries from being done.
+
+        Returns
+        -------
+        bool
+            Whether it was woken in time (seconds; None: no limit).
+        """
+        if timeout is not None and timeout <= REMIND_SECONDS:
+            return waiter.wait(timeout)
+        began = time.monotonic()
+        if waiter.wait(REMIND_SECONDS):
+            return True
+        late = entries()
+        self.why(late, REMIND_SECONDS)
+        self._remind(late, began)
+        return waiter.wait(_left(timeout, began))
+
+    async def wait_in_loop(
+        self, woken: asyncio.Event, entries: Callable[[], Sequence[Entry]]
+    ) -> None:
+        """The same in an event loop, without a limit."""
+        began = time.monotonic()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(REMIND_SECONDS):
+                await woken.wait()
+        if not woken.is_set():
+            late = entries()
+            await self.why_in_loop(late, REMIND_SECONDS)
+            self._remind(late, began)
+            await woken.wait()
+
+    def _remind(self, late: Sequence[Entry], began: float) -> None:
+        """Tell what the scheduler said of these just now that users were told before.
+
+        Not if something was told since `began` (monotonic seconds): it came while they wait.
+        """
+        at, asked, _, standing = self._answered
+        has_come = bool(self._said) and self._said[-1][0] >= began
+        if standing and at >= began and asked == _ids_of(late).tobytes() and not has_come:
+            tell(standing)
 
     async def why_in_loop(self, entries: Sequence[Entry], waited: float | None) -> str:
         """The same in an event loop, which goes on meanwhile."""
@@ -174,7 +224,7 @@ class Late:
 
     def _answer_to(self, ids: array[int]) -> str | None:
         """What the scheduler has said of these tasks just now."""
-        at, asked, why = self._answered
+        at, asked, why, _ = self._answered
         old = time.monotonic() - at
         if not ids or old >= _ANSWER_LASTS_SECONDS or asked != ids.tobytes():
             return None
@@ -185,7 +235,8 @@ class Late:
         if isinstance(answer, BaseException):  # the scheduler has gone, or took no question
             return None
         why: str = answer.fields["why"]
-        self._answered = _Answered(time.monotonic(), ids.tobytes(), why)
+        standing = answer.fields["standing"]
+        self._answered = _Answered(time.monotonic(), ids.tobytes(), why, standing)
         return why
 
     def sentence(self, late: Sequence[Entry], why: str | None) -> str:
@@ -210,5 +261,13 @@ class Late:
 
 def _asked_for(late: Sequence[Entry], waited: float | None) -> array[int]:
     """The ids of tasks of which to ask; none: the wait was too short."""
-    is_short = waited is None or waited < LEAST_SECONDS
-    return array("I", [] if is_short else [e.id for e in late[:_MOST_ASKED] if e.id >= 0])
+    return _ids_of([] if waited is None or waited < LEAST_SECONDS else late)
+
+
+def _ids_of(late: Sequence[Entry]) -> array[int]:
+    return array("I", [entry.id for entry in late[:_MOST_ASKED] if entry.id >= 0])
+
+
+def _left(timeout: float | None, began: float) -> float | None:
+    """What is left of a limit, in seconds."""
+    return None if timeout is None else max(0.0, timeout - (time.monotonic() - began))

@@ -39,6 +39,7 @@ from spanwise.client.entries import (
     PENDING,
     Entry,
     Waiter,
+    pending,
 )
 from spanwise.client.events import Subscriptions
 from spanwise.client.failures import Failures
@@ -84,6 +85,8 @@ from spanwise.wire.sign import Sign
 from spanwise.wire.sign import unpack as unpack_sign
 
 if TYPE_CHECKING:
+    import asyncio
+
     from spanwise.client.needs import Around, Sleeper
 
 Key = Any
@@ -808,7 +811,7 @@ class Session:
                 return
         done = False
         try:
-            done = self.sleep(waiter, timeout)
+            done = self.sleep(waiter, timeout, lambda: pending(entries))
         finally:
             if not done:
                 self.unwatch(entries, waiter)
@@ -835,7 +838,7 @@ class Session:
             if not self._watch_first(entries, waiter):
                 return True
         try:
-            return self.sleep(waiter, timeout)
+            return self.sleep(waiter, timeout, lambda: pending(entries))
         finally:
             self.unwatch(entries, waiter)
 
@@ -844,10 +847,29 @@ class Session:
         if self._around is not None:
             self._around.wait_in_loop()
 
-    def sleep(self, waiter: Sleeper, timeout: float | None) -> bool:
-        """Wait for tasks; a task that does leaves its thread. Whether they came in time."""
+    async def sleep_in_loop(
+        self, woken: asyncio.Event, late: Callable[[], Sequence[Entry]]
+    ) -> None:
+        """Wait in an event loop for tasks, without a limit; `late` as in :meth:`sleep`."""
+        if self._around is None:
+            await self.late.wait_in_loop(woken, late)
+        else:
+            await woken.wait()
+
+    def sleep(
+        self, waiter: Sleeper, timeout: float | None, late: Callable[[], Sequence[Entry]]
+    ) -> bool:
+        """Wait for tasks; a task that does leaves its thread. Whether they came in time.
+
+        Parameters
+        ----------
+        late
+            Those that have not come, for who has waited for long.
+        """
         around = self._around
-        return waiter.wait(timeout) if around is None else around.wait(waiter, timeout)
+        if around is None:
+            return self.late.wait(waiter, timeout, late)
+        return around.wait(waiter, timeout)
 
     def when_done(
         self,

@@ -279,7 +279,7 @@ class as_completed:
         self._waiting += 1
         try:
             session = self._session
-            come = coming.wait(left) if session is None else session.sleep(coming, left)
+            come = coming.wait(left) if session is None else session.sleep(coming, left, self._late)
         finally:
             self._waiting -= 1
         if not come:
@@ -359,7 +359,10 @@ class as_completed:
             self._waiting += 1
             try:
                 async with asyncio.timeout(left):
-                    await woken.wait()
+                    if self._session is None:
+                        await woken.wait()
+                    else:
+                        await self._session.sleep_in_loop(woken, self._late)
             except TimeoutError:
                 if not woken.is_set():  # (the loop may have been busy until the limit, and beyond)
                     sentence = not_done(self._pending, self._seconds or 0.0)

@@ -31,17 +31,24 @@ class Asked:
         self.questions += 1
         why = self.whys.pop(0)
         if why is not None:
-            answers.put(why if isinstance(why, Exception) else SimpleNamespace(fields={"why": why}))
+            answers.put(why if isinstance(why, Exception) else _answer(why))
         return self.questions, answers
 
     def close_request(self, request: int) -> None:
         """Nothing is kept of it."""
 
-    def sleep(self, waiter: Any, timeout: float | None) -> bool:
+    def sleep(self, waiter: Any, timeout: float | None, late: Any) -> bool:
         return bool(waiter.wait(timeout))
+
+    async def sleep_in_loop(self, woken: asyncio.Event, late: Any) -> None:
+        await woken.wait()
 
     def when_done(self, *_: Any) -> None:
         """None of them is ever done."""
+
+
+def _answer(why: str, standing: str = "") -> Any:
+    return SimpleNamespace(fields={"why": why, "standing": standing})
 
 
 @pytest.fixture(autouse=True)

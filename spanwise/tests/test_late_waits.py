@@ -7,8 +7,10 @@ import builtins
 import os
 import re
 import signal
+import threading
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import pytest
 
 from spanwise import Client, LocalCluster, as_completed, get_client, wait
 from spanwise.client import late
-from spanwise.client.late import LEAST_SECONDS
+from spanwise.client.late import LEAST_SECONDS, Late
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 
 WORKERS = 2
@@ -397,9 +399,82 @@ def test_threads_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(task
     assert waiting.result(LIMIT_SECONDS) == 1
 
 
-def test_resources_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(
-    tmp_path: Path,
+def test_what_was_told_before_a_wait_is_told_in_it_while_it_is_so(tasks: Tasks) -> None:
+    former = [tasks.stay(f"former-{i}") for i in "ab"]
+    tasks.begun("former-a", "former-b")
+    for each in former:
+        each.cancel()
+    waiting = [tasks.use(f"waiting-{i}") for i in "ab"]
+    told_once = pytest.warns(RuntimeWarning, match="waits? for a thread, and for 10 s none has")
+    # As while no cell runs: in the thread that reads, and of the last cell.
+    with told_once as told:
+        wait_until("a warning", lambda: any("10 s" in str(each.message) for each in told))
+
+    def as_completed_gives() -> None:
+        for each in as_completed(waiting):
+            each.result()
+
+    waits: list[Callable[[], Any]] = [
+        lambda: waiting[0].result(),
+        lambda: waiting[0].exception(),
+        lambda: wait(waiting),
+        lambda: wait(waiting, return_when="FIRST_COMPLETED"),
+        lambda: tasks.client.gather(waiting, asynchronous=False),
+        as_completed_gives,
+        lambda: waiting[1].result(timeout=LIMIT_SECONDS),
+    ]
+    with warnings.catch_warnings(record=True) as repeated:
+        warnings.simplefilter("always")
+        threads = [threading.Thread(target=each) for each in waits]
+        for thread in threads:
+            thread.start()
+        # All at the same time, for each takes some seconds.
+        wait_until("each wait is told", lambda: len(repeated) >= len(waits))
+        tasks.let_go()
+        for thread in threads:
+            thread.join(LIMIT_SECONDS)
+            assert not thread.is_alive()
+    sentences = [str(each.message) for each in repeated]
+    assert len(sentences) == len(waits), sentences
+    assert all(
+        each.startswith("2 tasks wait for a thread") and "restart_workers" in each
+        for each in sentences
+    )
+    # At the line of the user's that waits, and not at one of ours.
+    assert {each.filename for each in repeated} == {__file__}
+
+
+def test_a_wait_that_only_lasts_is_told_nothing(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(late, "REMIND_SECONDS", 0.05)
+    slow = tasks.stay("slow")
+    asked: list[Any] = []
+    why = tasks.client._session.late.why
+    monkeypatch.setattr(
+        tasks.client._session.late, "why", lambda *args: (why(*args), asked.append(args))
+    )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        thread = threading.Thread(target=slow.result)
+        thread.start()
+        wait_until("the scheduler has answered", lambda: asked)
+        tasks.let_go()
+        thread.join(LIMIT_SECONDS)
+    assert not thread.is_alive() and told == []
+
+
+def test_resources_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reminded: list[float] = []
+    remind = Late._remind
+
+    def remind_and_count(self: Late, entries: Any, began: float) -> None:
+        remind(self, entries, began)
+        reminded.append(began)
+
+    monkeypatch.setattr(Late, "_remind", remind_and_count)
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, resources={"GPU": 1}) as cluster,
         Client(cluster) as client,
@@ -415,5 +490,20 @@ def test_resources_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(
             r"1 task that was cancelled or released and still runs \(former\)\. .*restart_workers",
         ) as told:
             wait_until("a warning", lambda: any("10 s" in str(each.message) for each in told))
-        tasks.let_go()
+
+        async def results() -> Any:
+            async with Client(cluster, asynchronous=True) as other:
+                # One that came later, and was told nothing.
+                also = other.submit(no_time, key="also", resources={"GPU": 1})
+                free = other.submit(stays, str(tmp_path), "free")
+                with pytest.warns(RuntimeWarning, match="^2 tasks wait for GPU") as told:
+                    calls = [asyncio.create_task(each) for each in (also.result(), free.result())]
+                    while len(reminded) < len(calls):
+                        await asyncio.sleep(0.01)
+                    tasks.let_go()
+                    assert await asyncio.gather(*calls) == [1, 1]
+                return told.list
+
+        # (whoever waits for what needs no GPU is told nothing of it)
+        assert len(asyncio.run(results())) == 1
         assert waiting.result(LIMIT_SECONDS) == 1

@@ -549,6 +549,8 @@ export const CLIENT_LINK = {
         held: v.optional(amounts),
         /** Why tasks are not done, for the user; empty: they are. */
         why: v.optional(text, ''),
+        /** With it: what users were told that still keeps these tasks from being done; empty: nothing, or of a scheduler of before. */
+        standing: v.optional(text, ''),
         /** Of workers: bytes a second from one to another, as measured last. */
         bandwidth: v.optional(v.number()),
         /** Counts of one page: a span and a state may come again in the next one. */

@@ -89,6 +89,8 @@ export interface IClientHost {
   ): void;
   /** Loads a module into this process, or unloads it. */
   module(order: ModuleOrder, done: (known: boolean, why: string) => void): void;
+  /** What users were told that still keeps tasks from being done; empty: nothing. */
+  standing(tasks: readonly DenseTaskId[]): string;
   /** JSON of where this process has been. */
   ownProfile(begins: boolean): string;
   /** The clients that are connected. */
@@ -736,7 +738,8 @@ export class ClientSession {
         .filter(task => task >= 0);
       const { startingCount } = this._host;
       const why = whyNotDone(this._cluster, startingCount, named);
-      this.link.send('answer', { request, next: null, why });
+      const standing = this._host.standing(named);
+      this.link.send('answer', { request, next: null, why, standing });
       return;
     }
     if (about === 'workers') {

@@ -9,6 +9,7 @@
  * memory and limit waiting.
  */
 import { CapacityState, NONE_U16 } from '../../records/enumerations';
+import type { DenseTaskId } from '../../records/ids';
 import { randomUUID } from 'node:crypto';
 import {
   type ClusterSettings,
@@ -293,6 +294,10 @@ export class Cluster implements IRosterHost {
 
   get startingCount(): number {
     return this._fleet?.startingCount ?? 0;
+  }
+
+  standing(tasks: readonly DenseTaskId[]): string {
+    return this._stalls.standing(tasks);
   }
 
   ownProfile(begins: boolean): string {

@@ -98,6 +98,22 @@ export class HeldResources {
     }
   }
 
+  /** The notices that were told, while they are true, of resources that these tasks need. */
+  standing(tasks: readonly DenseTaskId[]): string[] {
+    const { core } = this._cluster;
+    const told = [...this._known.values()].some(({ isTold }) => isTold)
+      ? [...this._waiting()].filter(([key]) => this._known.get(key)?.isTold)
+      : [];
+    return told
+      .filter(([, { names }]) =>
+        tasks.some(task => {
+          const need = core.resourcesOf(task);
+          return need !== null && names.some(name => name in need);
+        })
+      )
+      .map(([, waiting]) => this._sentence(waiting));
+  }
+
   /** Tasks that cannot begin until such tasks end, by the names of the resources. */
   private _waiting(): Map<string, Waiting> {
     const found = new Map<string, Waiting>();

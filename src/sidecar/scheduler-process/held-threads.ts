@@ -80,6 +80,11 @@ export class HeldThreads {
     return true;
   }
 
+  /** The notice that was told, while it is true; empty: there is none. */
+  standing(): string {
+    return this._isTold && this._areHeld() ? this._sentence() : '';
+  }
+
   /** Whether tasks wait for a thread, and all threads run what nobody waits for. */
   private _areHeld(): boolean {
     const staying = this._staying();

@@ -15,6 +15,7 @@ import { QUIET_SECONDS } from './disk-notices';
 import type { ClusterState } from './cluster-state';
 import { HeldResources } from './held-resources';
 import { HeldThreads } from './held-threads';
+import { MOST_LOOKED_AT, unfinished } from './unfinished-tasks';
 import { UnplacedTasks } from './unplaced-tasks';
 import type { IWorkerFleet } from './worker-fleet';
 import type { WorkerSession } from './worker-session';
@@ -110,6 +111,24 @@ export class StallWatch {
       (options.allowedFailures + 1) *
       Math.max(1, this._workers);
     return ++this._fruitlessEnds > most;
+  }
+
+  /** What users were told that still keeps these tasks, or what they need, from being done; empty: nothing. */
+  standing(named: readonly DenseTaskId[]): string {
+    const { tasks } = unfinished(
+      this._cluster.core.tasks,
+      named,
+      MOST_LOOKED_AT
+    );
+    return tasks.length === 0
+      ? ''
+      : [
+          this._unplaced.standing(tasks),
+          this._heldThreads.standing(),
+          ...this._heldResources.standing(tasks)
+        ]
+          .filter(Boolean)
+          .join(' ');
   }
 
   private _look(): void {

@@ -11,6 +11,8 @@
  * Each is told once, and again after it was over or another of them was the case. They may wait for ever: workers may come at any time.
  */
 import { formatExactCount } from '../../panels/format';
+import type { DenseTaskId } from '../../records/ids';
+import { TaskState } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
 import type { IWorkerFleet } from './worker-fleet';
 
@@ -55,6 +57,17 @@ export class UnplacedTasks {
       this._isTold = true;
       this._host.warn(this._sentence(why));
     }
+  }
+
+  /** The notice that was told, while it is true of some of these tasks; empty: there is none. */
+  standing(tasks: readonly DenseTaskId[]): string {
+    const { state } = this._cluster.core.tasks;
+    const why = this._isTold ? this._whyNow() : null;
+    return why !== null &&
+      why === this._why &&
+      tasks.some(task => state[task] === TaskState.NoWorker)
+      ? this._sentence(why)
+      : '';
   }
 
   private _whyNow(): Why | null {

@@ -8,27 +8,18 @@
  *
  * Nothing is kept for it: the tables are looked at when somebody asks.
  */
-import { Int32List } from '../../base/int-list';
 import { formatExactCount } from '../../panels/format';
 import type { DenseTaskId } from '../../records/ids';
-import {
-  holdsInputs,
-  TaskState,
-  type TaskTable,
-  type WorkerRecord
-} from '../../scheduler';
+import { TaskState, type WorkerRecord } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
 import { functionsOf, MOST_NAMED } from './former-tasks';
 import { onResources, shortOf, theResources } from './held-resources';
 import { onThreads, theThreads } from './held-threads';
 import { listed } from './listed';
 import { inOrder, MOST_IN_CALL, restartCall } from './restart-call';
+import { MOST_LOOKED_AT, unfinished } from './unfinished-tasks';
 import type { WorkerSession } from './worker-session';
 
-/** So many tasks are looked at, which takes some ms. */
-const MOST_LOOKED_AT = 65_536;
-/** So many inputs are looked at for each of them: most may be done. */
-const INPUTS_OF_EACH = 64;
 /** A key is cut here. */
 const MOST_CHARACTERS = 200;
 /** A worker has told of what runs there for so long. */
@@ -449,57 +440,6 @@ function placesText(
   return last === undefined || found.length === 0
     ? (last ?? '')
     : `${found.join(', ')}, and ${last}`;
-}
-
-/** Those of the tasks that are not done, and then what they need that is not. */
-function unfinished(
-  tasks: TaskTable,
-  named: readonly DenseTaskId[],
-  most: number
-): {
-  readonly tasks: readonly DenseTaskId[];
-  readonly namedCount: number;
-  readonly isAll: boolean;
-  /** By task: 1 if it is one of them. */
-  readonly seen: Uint8Array;
-} {
-  const { edges, firstInput, state } = tasks;
-  const seen = new Uint8Array(tasks.capacity);
-  const found: DenseTaskId[] = [];
-  const open = new Int32List<DenseTaskId>();
-  const isNew = (task: DenseTaskId): boolean =>
-    seen[task] === 0 &&
-    (holdsInputs(state[task]!) ||
-      (state[task] === TaskState.Released && tasks.isComing(task)));
-  const meet = (task: DenseTaskId): void => {
-    seen[task] = 1;
-    found.push(task);
-    open.push(task);
-  };
-  for (const task of named) {
-    if (isNew(task)) {
-      meet(task);
-    }
-  }
-  const namedCount = found.length;
-  let isAll = true;
-  let left = most * INPUTS_OF_EACH;
-  while (open.length > 0 && isAll) {
-    const task = open.at(open.length - 1);
-    open.truncate(open.length - 1);
-    for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
-      const input = edges.input[e]! as DenseTaskId;
-      const isMet = !isNew(input);
-      if (left-- === 0 || (!isMet && found.length >= most)) {
-        isAll = false;
-        break;
-      }
-      if (!isMet) {
-        meet(input);
-      }
-    }
-  }
-  return { tasks: found, namedCount, isAll, seen };
 }
 
 /** Sentences on workers that do not go on, and on how to have them back; empty: all do, as far as is known. */

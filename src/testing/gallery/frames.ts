@@ -229,7 +229,9 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
     because: sample('why they are not', 'client', 'down', 'answer', {
       request: 13,
       next: null,
-      why: 'load-1 waits for a worker. The cluster has none.'
+      why: 'load-1 waits for a worker. The cluster has none.',
+      standing:
+        'The task load-1 waits, and the cluster has no worker that takes tasks.'
     }),
     follow: sample(
       'begin with two tasks and what they need, by span',

@@ -144,6 +144,10 @@ class World implements IClientHost {
     throw new Error('nobody loads a module here');
   }
 
+  standing(): string {
+    return '';
+  }
+
   ownProfile(): string {
     throw new Error('nobody asks where this process is');
   }

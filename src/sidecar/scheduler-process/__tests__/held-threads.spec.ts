@@ -39,6 +39,17 @@ describe('threads that tasks hold which nobody waits for', () => {
     expect(told).toEqual([SENTENCE]);
   });
 
+  it('are told of again to who asks, once they were told of and while it is so', () => {
+    cluster.s.cancel('a b');
+    cluster.submit('c');
+    pass(9);
+    expect(held.standing()).toBe('');
+    pass(2);
+    expect(held.standing()).toBe(SENTENCE);
+    cluster.s.leave(0, 'closed');
+    expect(held.standing()).toBe('');
+  });
+
   it('are nothing to be told of while one thread is free or runs what is wanted', () => {
     cluster.s.cancel('a');
     cluster.submit('c');

@@ -1,3 +1,4 @@
+import type { DenseTaskId } from '../../../records/ids';
 import { SchedulerFixture } from '../../../testing/scheduler-fixture';
 import type { ClusterState } from '../cluster-state';
 import { UnplacedTasks } from '../unplaced-tasks';
@@ -29,6 +30,11 @@ class Unplaced {
     );
   }
 
+  /** What is told again to who waits for these tasks. */
+  standing(...tasks: readonly number[]): string {
+    return this._tasks.standing(tasks as DenseTaskId[]);
+  }
+
   /** Lets time pass, and returns what was told meanwhile. */
   pass(seconds: number): string[] {
     this.told.length = 0;
@@ -58,6 +64,18 @@ describe('tasks without a worker', () => {
     expect(cluster.pass(100)).toEqual([
       expect.stringMatching(/^3 tasks, key-\d among them, wait, and the/)
     ]);
+  });
+
+  it('are told of again to who waits for them, once they were told of and while there is none', () => {
+    const cluster = new Unplaced();
+    cluster.s.submit('a', { want: 'a' });
+    cluster.pass(3);
+    expect(cluster.standing(0)).toBe('');
+    cluster.pass(3);
+    expect(cluster.standing(0)).toMatch(/^The task key-0 waits, and the/);
+    expect(cluster.standing()).toBe('');
+    cluster.s.join(0);
+    expect(cluster.standing(0)).toBe('');
   });
 
   it('are told again if workers came and went between two looks', () => {
