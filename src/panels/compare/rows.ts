@@ -638,26 +638,124 @@ export function headline(
   isFiltered: boolean,
   trans: Trans
 ): string {
+  const found = findingOf(sides, isFiltered, trans);
+  if ('text' in found) {
+    return found.text;
+  }
+  const { lengths, faults, reused, undone } = found;
+  const faultTexts = faults.flatMap(({ texts }) => texts);
+  if (lengths === null) {
+    return faultTexts.join(', ');
+  }
+  const said = [...faultTexts, ...reused].join(', ');
+  return undone.includes(true)
+    ? trans.__('%1: %2', timesText(lengths, trans), said)
+    : withMore(soundText(sides, lengths, trans), said, trans);
+}
+
+/**
+ * The same to be read at a glance: a line, and what else there is to say. Where there is no verdict the line says why in few words, without
+ * names, for names of passes may be long: "No verdict: tasks of the second pass were cancelled".
+ */
+export function shortHeadline(
+  sides: Sides,
+  isFiltered: boolean,
+  trans: Trans
+): { readonly line: string; readonly details: readonly string[] } {
+  const found = findingOf(sides, isFiltered, trans);
+  if ('text' in found) {
+    return { line: found.text, details: [] };
+  }
+  const { lengths, faults, reused, undone } = found;
+  const faultTexts = faults.flatMap(({ texts }) => texts);
+  if (lengths === null) {
+    const [line = '', ...details] = faultTexts;
+    return { line, details };
+  }
+  const more = [...faultTexts, ...reused];
+  return undone.includes(true)
+    ? {
+        line: noVerdictText(sides, faults, undone, trans),
+        details: [timesText(lengths, trans), ...more]
+      }
+    : { line: soundText(sides, lengths, trans), details: more };
+}
+
+/** What there is to say of both; `text`: nothing but this. */
+type Finding =
+  | { readonly text: string }
+  | {
+      /** Null: not known of both. */
+      readonly lengths: Lengths | null;
+      readonly faults: readonly [Faults, Faults];
+      readonly reused: readonly string[];
+      /** Of each, whether it lacks some of the work. */
+      readonly undone: readonly [boolean, boolean];
+    };
+
+function findingOf(sides: Sides, isFiltered: boolean, trans: Trans): Finding {
   const oneSided = isFiltered ? oneSidedText(sides, trans) : '';
   if (oneSided !== '') {
-    return oneSided;
+    return { text: oneSided };
   }
   const scope = scopeOf(sides, isFiltered);
   const names = columnNames(sides, trans);
   const faults = each(sides, (side, i) =>
     faultsOf(side, names[i], scope === 'selection', trans)
   );
-  const faultTexts = faults.flatMap(({ texts }) => texts);
   const lengths = hasUnendedPass(sides, scope)
     ? null
     : lengthsOf(sides, scope, trans);
-  if (lengths === null) {
-    return sides.every(isAnswered) ? faultTexts.join(', ') : '';
+  return lengths === null && !sides.every(isAnswered)
+    ? { text: '' }
+    : {
+        lengths,
+        faults,
+        reused: reusedTexts(sides, trans),
+        undone: each(sides, (_, i) => isUndone(sides, faults, i, scope))
+      };
+}
+
+function noVerdictText(
+  sides: Sides,
+  faults: readonly [Faults, Faults],
+  undone: readonly [boolean, boolean],
+  trans: Trans
+): string {
+  const [first, second] = faults;
+  const areBoth = !undone.includes(false) && first.kind === second.kind;
+  const { kind } = undone[1] ? second : first;
+  const arePasses = sides.every(({ pass }) => (pass ?? null) !== null);
+  const who = areBoth
+    ? arePasses
+      ? trans.__('both passes')
+      : trans.__('both runs')
+    : undone[1]
+      ? arePasses
+        ? trans.__('the second pass')
+        : trans.__('the second run')
+      : arePasses
+        ? trans.__('the first pass')
+        : trans.__('the first run');
+  switch (kind) {
+    case 'running':
+      return trans.__('No verdict: tasks of %1 still run', who);
+    case 'failed':
+      return trans.__('No verdict: tasks of %1 failed', who);
+    case 'cancelled':
+      return trans.__('No verdict: tasks of %1 were cancelled', who);
+    case 'lost':
+      return trans.__('No verdict: tasks of %1 were lost', who);
+    case 'in vain':
+      return trans.__('No verdict: tasks of %1 came to nothing', who);
+    case 'nothing':
+      return trans.__('No verdict: nothing has run in %1', who);
+    case 'not selected':
+      return trans.__('No verdict: nothing of the selection ran in %1', who);
+    case 'none':
+    case 'no length':
+      return trans.__('No verdict: of %1 not all is known', who);
   }
-  const said = [...faultTexts, ...reusedTexts(sides, trans)].join(', ');
-  return each(sides, (_, i) => isUndone(sides, faults, i, scope)).includes(true)
-    ? bothText(lengths, said, trans)
-    : withMore(soundText(sides, lengths, trans), said, trans);
 }
 
 /** Whether of one of two passes nobody has told yet how long it took. */
@@ -796,17 +894,16 @@ function isUndone(
   );
 }
 
-/** Both without a verdict, and why there is none. */
-function bothText(
+/** Both without a verdict. */
+function timesText(
   { names: [first, second], seconds: [before, after], isFiltered }: Lengths,
-  why: string,
   trans: Trans
 ): string {
   const [then, now] = [formatDuration(before), formatDuration(after)];
-  const texts = [second, now, first, then, why] as const;
+  const texts = [second, now, first, then] as const;
   return isFiltered
-    ? trans.__('%1 held threads for %2, %3 for %4: %5', ...texts)
-    : trans.__('%1 took %2, %3 took %4: %5', ...texts);
+    ? trans.__('%1 held threads for %2, %3 for %4', ...texts)
+    : trans.__('%1 took %2, %3 took %4', ...texts);
 }
 
 /** The second against the first; '': there is nothing to compare it with. */
@@ -866,7 +963,7 @@ function haveNothingInCommon(sides: Sides): boolean {
 }
 
 /** Activities of work that came to nothing. */
-const IN_VAIN: readonly string[] = ['failed', 'cancelled', 'lost'];
+const IN_VAIN = ['failed', 'cancelled', 'lost'] as const;
 
 /** Task runs that neither failed nor go on; of the whole run, or of the pass. */
 function goodRuns(side: Side): number {
@@ -939,7 +1036,23 @@ function whyNoLength(pass: PassSide, name: string, trans: Trans): string {
 }
 
 /** What came to nothing in a run, "2 of 4 task runs of survey failed", and whether that leaves it undone, whatever the other one did. */
-type Faults = { readonly isUndone: boolean; readonly texts: readonly string[] };
+type Faults = {
+  readonly isUndone: boolean;
+  readonly texts: readonly string[];
+  readonly kind: FaultKind;
+};
+
+/** In a word; none: there is nothing to say. */
+type FaultKind =
+  | 'none'
+  | 'running'
+  | 'no length'
+  | 'nothing'
+  | 'not selected'
+  | 'failed'
+  | 'cancelled'
+  | 'lost'
+  | 'in vain';
 
 function faultsOf(
   side: Side,
@@ -951,9 +1064,12 @@ function faultsOf(
   const why = pass ? whyNoLength(pass, name, trans) : '';
   if (why !== '' || (metrics?.runningSeconds ?? 0) > 0) {
     const text = why === '' ? trans.__('%1 still runs', name) : why;
-    return { isUndone: true, texts: [text] };
+    const isRunning = why === '' || lengthGap(pass ?? null) === 'running';
+    const kind = isRunning ? 'running' : 'no length';
+    return { isUndone: true, texts: [text], kind };
   }
   const texts = inVainTexts(side, name, isFiltered, trans);
+  const kind = inVainKind(side, isFiltered);
   // (Dask's own sums may come later than the tasks)
   const hasHeldThreads =
     metrics?.attributedNanoseconds !== 0 ||
@@ -963,11 +1079,11 @@ function faultsOf(
         pass ? 0 : (spans?.totalThreadSeconds ?? 0)
       ) > 0);
   if (hasHeldThreads) {
-    return { isUndone: false, texts };
+    return { isUndone: false, texts, kind };
   }
   if (isFiltered) {
     const text = trans.__('%1 has run nothing of the selection', name);
-    return { isUndone: true, texts: [text] };
+    return { isUndone: true, texts: [text], kind: 'not selected' };
   }
   // (what was cancelled before it began is told of, and held no thread)
   const text =
@@ -976,7 +1092,21 @@ function faultsOf(
         ? trans.__('nothing ran in %1', name)
         : trans.__('no task of %1 has ended', name)
       : trans.__('no task of %1 has held a thread', name);
-  return { isUndone: true, texts: texts.length > 0 ? texts : [text] };
+  return texts.length > 0
+    ? { isUndone: true, texts, kind }
+    : { isUndone: true, texts: [text], kind: 'nothing' };
+}
+
+/** What `inVainTexts` tells. */
+function inVainKind(side: Side, isFiltered: boolean): FaultKind {
+  if (!isFiltered && failedRuns(side) > 0) {
+    return 'failed';
+  }
+  const activities = IN_VAIN.filter(
+    activity => (secondsOf(side.metrics, [activity], []) ?? 0) > 0
+  );
+  const [only, ...others] = activities;
+  return only === undefined ? 'none' : others.length > 0 ? 'in vain' : only;
 }
 
 /** "2 of 4 task runs of survey failed"; none: nothing came to nothing, as far as is known. */

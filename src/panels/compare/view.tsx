@@ -16,13 +16,13 @@ import {
   figureRows,
   figureWord,
   formatOf,
-  headline,
   matchText,
   type NamedRow,
   namedRows,
   nameText,
   notKnown,
   type Pair,
+  shortHeadline,
   shownRows,
   type Sides,
   type Unit,
@@ -57,11 +57,20 @@ export function CompareView(props: CompareViewProps): JSX.Element {
       </div>
     );
   }
+  const { line, details } = shortHeadline(sides, isFiltered, trans);
   return (
     <div className="sw-Compare">
-      <h3 className="sw-Compare-headline">
-        {headline(sides, isFiltered, trans)}
-      </h3>
+      <h3 className="sw-Compare-headline">{line}</h3>
+      {details.length > 0 && (
+        <ul
+          className="sw-Compare-notes sw-Compare-details"
+          aria-label={trans.__('What the headline leaves out')}
+        >
+          {details.map(detail => (
+            <li key={detail}>{detail}</li>
+          ))}
+        </ul>
+      )}
       <p className="sw-Compare-match">{matchText(sides, trans)}</p>
       <Figures {...props} />
       <ByName {...props} />

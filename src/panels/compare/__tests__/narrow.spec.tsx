@@ -186,3 +186,37 @@ it('has no difference, change or bar where nothing is in common', () => {
   root.unmount();
   host.remove();
 });
+
+it('says at a glance that there is no verdict, and below it why', () => {
+  const host = document.body.appendChild(document.createElement('div'));
+  const spans = ask(drawRuns('0/0 a'), 'spans');
+  const [one, two] = [side('one', '0/0 aaab'), side('two', '0/0 aac')];
+  const going = { ...two.metrics!, runningSeconds: 1 };
+  flushSync(() =>
+    createRoot(host).render(
+      <CompareView
+        sides={[
+          { ...one, spans },
+          { ...two, spans, metrics: going }
+        ]}
+        by="function"
+        figure="thread"
+        isFiltered={false}
+        failure={null}
+        controls={null}
+        trans={nullTranslator.load('spanwise')}
+      />
+    )
+  );
+  const texts = (selector: string) =>
+    [...host.querySelectorAll(selector)].map(({ textContent }) =>
+      textContent!.replaceAll('\u00a0', ' ')
+    );
+  expect(texts('h3')).toEqual([
+    'No verdict: tasks of the second run still run'
+  ]);
+  expect(texts('.sw-Compare-details > li')).toEqual([
+    'two took 3.00 s, one took 4.00 s',
+    'two still runs'
+  ]);
+});

@@ -22,6 +22,7 @@ import {
   figureRows,
   headline,
   matchText,
+  shortHeadline,
   namedRows,
   type Side,
   type Sides,
@@ -270,6 +271,45 @@ describe('two passes of a cell', () => {
     expect([took.values, took.why[1]]).toEqual([
       [5, null],
       'It is counted together with others.'
+    ]);
+  });
+
+  it('have a line that is read at a glance, without names where there is no verdict, and the rest below it', () => {
+    const short = (over?: Over, isOver = false) => {
+      const { line, details } = shortHeadline(
+        sidesOf(notebook(over), {}, isOver),
+        false,
+        english
+      );
+      return [line, ...details].map(plain);
+    };
+    const times = '# fit [7] took 3.50 s, # fit [3] took 5.00 s';
+    const cancelled = { status: RunStatus.Cancelled };
+    expect(short({ last: cancelled, without: ['7 f'] })).toEqual([
+      'No verdict: tasks of the second pass were cancelled',
+      times,
+      '1.00 s of thread time of # fit [7] went into failed, cancelled or lost tasks'
+    ]);
+    const failed = { status: RunStatus.Failed };
+    expect(short({ lastOfFirst: failed, last: failed })).toEqual([
+      'No verdict: tasks of both passes failed',
+      times,
+      '1 of 2 task runs of # fit [3] failed',
+      '1 of 2 task runs of # fit [7] failed'
+    ]);
+    expect(short({ lastOfFirst: failed })[0]).toBe(
+      'No verdict: tasks of the first pass failed'
+    );
+    expect(short({ without: ['7 f', '7 g'], reused: 2 })).toEqual([
+      'No verdict: nothing has run in the second pass',
+      times,
+      'nothing ran in # fit [7]',
+      '2 results of # fit [7] were there already'
+    ]);
+    expect(short({ closed: null })).toEqual(['# fit [7] still runs']);
+    expect(short({ reused: 1, without: ['7 g'] })).toEqual([
+      '# fit [7] is 1.50 s faster: 3.50 s instead of 5.00 s (−30 %)',
+      '1 result of # fit [7] was there already'
     ]);
   });
 
