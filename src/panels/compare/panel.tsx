@@ -78,6 +78,12 @@ const WHOLE_RUNS: PassPair = { own: null, other: null };
 /** Those of the other run; the panel's own watch has the first of its own run. */
 const VIEWS: readonly ViewName[] = ['fine-metrics', 'spans', 'memory'];
 
+/**
+ * How long a proposal waits for what runs have in common, which the observer tells at once: without that another run may be nearer, and what was
+ * shown first would give way.
+ */
+const DECISION_MILLISECONDS = 1000;
+
 export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _by: By;
   private _figure: Figure;
@@ -92,13 +98,19 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _proposedTo: string | null = null;
   /** The id of the proposed run whose figures were seen, of the own one if passes were: it stays, though another may come to be nearer. */
   private _settledOn: string | null = null;
-  /** What is shown may stay: runs without a common function give way to what is proposed next, and so do passes of which the user picked one. */
+  /** Before it was told what the two have in common. */
+  private _isSettledUntold = false;
+  /** What is shown may stay: runs that are not alike give way to what is proposed next, and so do passes of which the user picked one. */
   private _isOfUse = false;
   private _ownWatch: RunWatch | null = null;
   private _otherWatch: RunWatch | null = null;
   /** Of the other run, which has the filter of the own: no other panel needs it. */
   private _otherRun: ClusterRef | null = null;
   private readonly _shared = new SharedFunctions();
+  /** The id of the own run that was waited for long enough. */
+  private _waitedFor: string | undefined;
+  private _decision: ReturnType<typeof setTimeout> | undefined;
+  private _wasUndecided = false;
   private _isWatching = false;
   private _selection: SelectionModel | null = null;
 
@@ -127,6 +139,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     if (this.isDisposed) {
       return;
     }
+    clearTimeout(this._decision);
     this.context.feed.clustersChanged.disconnect(this._choose, this);
     this._selection?.changed.disconnect(this._choose, this);
     this._endWatches();
@@ -234,7 +247,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   protected override get clusterName(): string | undefined {
     const [own, other] = this._ownAndOther();
-    return own === null || other === null
+    return own === null || other === null || this._isUndecided
       ? super.clusterName
       : namesOfBoth(
           this._ordered(this._names()),
@@ -258,6 +271,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this._arePassesChosen = false;
       this._proposedTo = own.cluster;
       this._settledOn = other?.cluster ?? null;
+      this._isSettledUntold = false;
       this.setPinned(false);
       this.turnTo(this.context.of(own, 'follows'));
       this._choose();
@@ -276,14 +290,26 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this._endWatches();
     this._choose();
     this._watchBoth();
+    this._awaitDecision();
   }
 
   protected override onWatching(isOn: boolean): void {
     this._isWatching = isOn;
     this._watchBoth();
+    this._awaitDecision();
   }
 
   protected override ownState(): PanelState | null {
+    if (this._isUndecided) {
+      return {
+        icon: this.face.icon,
+        title: this.trans.__('Looking for a run to compare with…'),
+        sentence: this.trans.__(
+          'It is counted which functions other runs have in common with %1.',
+          this.cluster?.name ?? ''
+        )
+      };
+    }
     return this._otherRun !== null
       ? this._emptyState()
       : {
@@ -334,6 +360,9 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected override liveLine(): string {
+    if (this._isUndecided) {
+      return '';
+    }
     return headline(this._sides(), this._isFiltered, this.trans);
   }
 
@@ -342,7 +371,11 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     const [own, other] = this._ownAndOther();
     const [first, second] = this._ordered([
       { run: own, pass: this._pass.own, watch: this._ownWatch },
-      { run: other, pass: this._pass.other, watch: this._otherWatch }
+      {
+        run: this._isUndecided ? null : other,
+        pass: this._pass.other,
+        watch: this._otherWatch
+      }
     ]);
     const select = (
       label: string,
@@ -373,7 +406,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           label={trans.__('Swap')}
           text={trans.__('Swap')}
           disabledBecause={
-            this._ownAndOther().includes(null)
+            first.run === null || second.run === null
               ? trans.__('there is no second run yet')
               : undefined
           }
@@ -392,6 +425,11 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           }
           icon={pinIcon}
           pressed={!this.turns}
+          disabledBecause={
+            this._isUndecided
+              ? trans.__('there is no second run yet')
+              : undefined
+          }
           onClick={() => this.setTurns(!this.turns)}
         />
       </>
@@ -449,6 +487,32 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   private get _isFiltered(): boolean {
     return Object.keys(commonFilter(this.context.selection.filter)).length > 0;
+  }
+
+  /** It is not told yet what runs have in common with the own one, so that what is proposed is not shown. */
+  private get _isUndecided(): boolean {
+    const { cluster: own } = this;
+    return (
+      own !== null &&
+      own.cluster !== this._waitedFor &&
+      !this._isChosen &&
+      !this._shared.isTold &&
+      this.context.feed.clusters.some(
+        ({ cluster, tasks }) => cluster !== own.cluster && tasks > 0
+      )
+    );
+  }
+
+  /** It is told while the panel watches. */
+  private _awaitDecision(): void {
+    clearTimeout(this._decision);
+    if (!this._isWatching || !this._isUndecided) {
+      return;
+    }
+    this._decision = setTimeout(() => {
+      this._waitedFor = this.cluster?.cluster;
+      this._choose();
+    }, DECISION_MILLISECONDS);
   }
 
   /** A run, a pass or their places, by the user. */
@@ -597,11 +661,12 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
    * is alike, else an earlier pass of the newest cell, else any run. Once its figures were seen, what is proposed stays.
    */
   private _choose(): void {
+    // (what was seen was seen before this is told)
+    this._settle();
     this._shared.follow(
       this.context.feed.clusters,
       this.context.cluster.current
     );
-    this._settle();
     const runs = runsOf(this.context.feed.clusters);
     const chosen = this._chosen;
     const proposed = chosen === null ? this._proposed() : null;
@@ -633,28 +698,43 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this.cluster !== null &&
       (run.cluster === this.cluster.cluster
         ? this._pickedPass() === undefined
-        : (this._shared.of(run) ?? 0) > 0);
+        : areAlike(
+            run,
+            this.cluster,
+            this._shared.of,
+            this.context.cluster.notebookOf
+          ));
+    const isUndecided = this._isUndecided;
+    if (isUndecided !== this._wasUndecided) {
+      this._wasUndecided = isUndecided;
+      this._awaitDecision();
+      this.retitle();
+    }
   }
 
   private _settle(): void {
     const [own, other] = this._ownAndOther();
     if (
       this._isOfUse &&
+      !this._wasUndecided &&
       this._proposedTo === own?.cluster &&
       this._settled() === null &&
       this._sides().every(({ metrics }) => metrics?.byFunction.length)
     ) {
       this._settledOn = other!.cluster;
+      this._isSettledUntold = this._shared.of(other!) === undefined;
     }
   }
 
-  /** Null also if it is gone. */
+  /** Null also if it is gone, or is told to have nothing in common. */
   private _settled(): ClusterInfo | null {
-    return (
-      this.context.feed.clusters.find(
-        ({ cluster }) => cluster === this._settledOn
-      ) ?? null
+    const run = this.context.feed.clusters.find(
+      ({ cluster }) => cluster === this._settledOn
     );
+    return run === undefined ||
+      (this._isSettledUntold && this._shared.of(run) === 0)
+      ? null
+      : run;
   }
 
   private _pickedPass(): string | undefined {

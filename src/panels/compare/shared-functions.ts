@@ -13,6 +13,11 @@ export class SharedFunctions {
 
   readonly of: SharedOf = ({ cluster }) => this._counts.get(cluster);
 
+  /** Of any run. */
+  get isTold(): boolean {
+    return this._counts.size > 0;
+  }
+
   follow(runs: readonly ClusterInfo[], own: ClusterInfo | null): void {
     if (own?.cluster !== this._own) {
       this._own = own?.cluster;

@@ -224,6 +224,15 @@ describe('in the panel', () => {
         .map(({ spec }) => spec.cluster);
     return { feed, infos, watched };
   }
+  function seen({ feed }: Pick<ReturnType<typeof open>, 'feed'>): void {
+    for (const watch of feed.running) {
+      if (watch.spec.view === 'fine-metrics') {
+        const params = METRICS_PARAMS;
+        watch.answer(ask(drawRuns('0/0 aaa'), 'fine-metrics', { params }));
+      }
+    }
+  }
+
   /** First and second. */
   const shown = () => panel.clusters.map(info => info?.cluster);
   const saved = () =>
@@ -246,8 +255,9 @@ describe('in the panel', () => {
     const button = await waitFor(tool, () => {
       MessageLoop.flush();
       return (
-        panel.node.querySelector<HTMLElement>(`button[aria-label="${tool}"]`) ??
-        undefined
+        panel.node.querySelector<HTMLElement>(
+          `button[aria-label="${tool}"]:not([aria-disabled])`
+        ) ?? undefined
       );
     });
     button.click();
@@ -268,7 +278,7 @@ describe('in the panel', () => {
   });
 
   it('the older run is first, whichever the panel was opened for', () => {
-    const own = notebook('own.ipynb');
+    const own = { ...notebook('own.ipynb'), functions: [1] };
     open([own, own]);
     expect(shown()).toEqual(['a', 'b']);
     panel.dispose();
@@ -363,14 +373,6 @@ describe('in the panel', () => {
     const many = { functions: [1, 5, 9] };
     /** Its first function is one of *b*, those that follow are of *a*. */
     const going = (own: Run) => begun(many, few, own);
-    function seen({ feed }: ReturnType<typeof open>) {
-      for (const watch of feed.running) {
-        if (watch.spec.view === 'fine-metrics') {
-          const params = METRICS_PARAMS;
-          watch.answer(ask(drawRuns('0/0 aaa'), 'fine-metrics', { params }));
-        }
-      }
-    }
 
     it('another is proposed until figures of both were seen', () => {
       const { feed } = open([many, few, few]);
@@ -404,6 +406,67 @@ describe('in the panel', () => {
       expect(shown()).toEqual(['c', 'd']);
       await choose('First run', 'a');
       expect(shown()).toEqual(['a', 'd']);
+    });
+  });
+
+  describe('before it is told what runs have in common', () => {
+    const many = { functions: [1, 5, 9], name: 'other' };
+    const few = { functions: [7], name: 'same' };
+    const told = begun(many, few, { ...many, name: 'same' });
+    const untold = told.map(info => ({ ...info, sharedFunctions: [] }));
+    function openUntold() {
+      const { feed, contexts } = labContext();
+      feed.setClusters(...untold);
+      panel = comparePanel.create({
+        context: contexts.of(untold[2]!, 'run')
+      });
+      const titles: string[] = [];
+      const note = () => {
+        const { label } = panel.title;
+        if (titles.at(-1) !== label) {
+          titles.push(label);
+        }
+      };
+      panel.title.changed.connect(note);
+      Widget.attach(panel, document.body);
+      note();
+      return { feed, titles };
+    }
+    const state = () => {
+      MessageLoop.flush();
+      return panel.node.querySelector('.sw-state')?.textContent ?? '';
+    };
+    const isOwn = expect.stringMatching(/^Compare · same, started /u);
+    const isNear = expect.stringMatching(/^Compare · other, same$/u);
+    const isOfProgram = expect.stringMatching(/^Compare · same · .*, same · /u);
+
+    it('no run is shown that may give way to a nearer one', async () => {
+      const { feed, titles } = openUntold();
+      seen({ feed });
+      await waitFor(
+        'that it looks for a run',
+        () => state().startsWith('Looking for a run') || undefined
+      );
+      feed.setClusters(...told);
+      expect(titles).toEqual([isOwn, isNear]);
+      expect(shown()).toEqual(['a', 'c']);
+    });
+
+    it('one of its program is shown where it is not told in time, and stays once its figures were seen', async () => {
+      const { feed, titles } = openUntold();
+      await waitFor('a proposal', () => titles[1]);
+      expect(titles).toEqual([isOwn, isOfProgram]);
+      seen({ feed });
+      const [a, b, c] = begun(
+        many,
+        { ...few, functions: [1] },
+        { ...many, name: 'same' }
+      );
+      feed.setClusters(a!, b!, c!);
+      expect(shown()).toEqual(['b', 'c']);
+      // With nothing in common there is nothing to compare.
+      feed.setClusters(...told);
+      expect(shown()).toEqual(['a', 'c']);
     });
   });
 

@@ -138,10 +138,16 @@ describe('a cell that ran again', () => {
   });
 
   it('stays, once its figures were seen, when another run comes to be alike', () => {
-    const other = clusterInfo({ cluster: 'b', name: 'b', startedAt: 900 });
-    const { feed, tell, asked } = open([own, other]);
+    const other = (count: number) =>
+      clusterInfo({
+        cluster: 'b',
+        name: 'b',
+        startedAt: 900,
+        sharedFunctions: [{ cluster: 'a', count }]
+      });
+    const { feed, tell, asked } = open([own, other(0)]);
     tell(runs(2));
-    feed.setClusters(own, { ...other, name: 'a' });
+    feed.setClusters(own, other(1));
     expect(asked()).toEqual([['id 2'], ['id 1']]);
     // Run once more, it is still the last time and the one before.
     tell(runs(3));
