@@ -272,6 +272,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this._proposedTo = own.cluster;
       this._settledOn = other?.cluster ?? null;
       this._isSettledUntold = false;
+      this._waitedFor = own.cluster;
       this.setPinned(false);
       this.turnTo(this.context.of(own, 'follows'));
       this._choose();
