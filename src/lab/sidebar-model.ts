@@ -41,6 +41,8 @@ export class SidebarModel extends Disposing {
   private _arrange: Arrange | null = null;
   /** What was usual when the tree of this cluster was first used: it turns no more under the user's hand. */
   private _keptArrange: Arrange | null = null;
+  /** What was usual when the pointer came over the tree: nothing turns below it. */
+  private _heldArrange: Arrange | null = null;
   private _search = '';
   private _turned: ReadonlySet<string> = new Set();
   private readonly _changed = new Signal<this, void>(this);
@@ -122,7 +124,17 @@ export class SidebarModel extends Disposing {
   }
 
   get arrange(): Arrange {
-    return this._arrange ?? this._keptArrange ?? usualArrange(this.spans);
+    return (
+      this._arrange ??
+      this._keptArrange ??
+      this._heldArrange ??
+      usualArrange(this.spans)
+    );
+  }
+
+  /** By the user; null: by nobody. */
+  get chosenArrange(): Arrange | null {
+    return this._arrange;
   }
 
   setArrange(arrange: Arrange): void {
@@ -135,6 +147,17 @@ export class SidebarModel extends Disposing {
     const { spans } = this;
     if (spans !== null && spans.rows.length > 0) {
       this._keptArrange ??= usualArrange(spans);
+    }
+  }
+
+  /** The pointer is over the tree, or no more. */
+  holdArrange(isHeld: boolean): void {
+    const had = this.arrange;
+    const { spans } = this;
+    this._heldArrange =
+      isHeld && spans !== null && spans.rows.length > 0 ? had : null;
+    if (this.arrange !== had) {
+      this._changed.emit();
     }
   }
 
@@ -384,6 +407,7 @@ export class SidebarModel extends Disposing {
     }
     if (cluster !== this._watchedCluster) {
       this._keptArrange = null;
+      this._heldArrange = null;
     }
     this._lastSpans = cluster === this._watchedCluster ? this.spans : null;
     this._watch?.dispose();

@@ -13,6 +13,7 @@ import { SpanwisePanel } from '../panels/panel';
 import { ClusterActions } from './cluster-actions';
 import { ClusterControls } from './cluster-controls';
 import { CommandIDs } from './command-ids';
+import { keepArrange } from './kept-arrange';
 import { PANELS } from './panel-list';
 import { Sidebar } from './sidebar';
 import { SidebarModel } from './sidebar-model';
@@ -136,6 +137,7 @@ export const sidebarPlugin: JupyterFrontEndPlugin<IClusterInFront> = {
       lookAgain();
     });
     if (state !== null) {
+      void keepArrange(model, state);
       const widen = async () => {
         if ((await state.fetch(WIDENED)) !== true && widenOnce(sidebar)) {
           await state.save(WIDENED, true);

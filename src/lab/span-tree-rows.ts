@@ -35,7 +35,8 @@ const DEFAULT_TAG = 'default';
 /** Passes of one path that are shown at once; those before them are folded. */
 const NEWEST_PASSES = 10;
 
-export type Arrange = 'path' | 'tag' | 'cell';
+export const ARRANGES = ['path', 'tag', 'cell'] as const;
+export type Arrange = (typeof ARRANGES)[number];
 
 /** What a row below its span stands for: one pass, all of them, or some that it counts. */
 type PassNode =

@@ -72,6 +72,9 @@ export function SpansSection(props: {
         ref={box}
         className="sw-spans"
         tabIndex={-1}
+
+        onPointerEnter={() => model.holdArrange(true)}
+        onPointerLeave={() => model.holdArrange(false)}
         onClick={() => model.keepArrange()}
         onKeyDown={event => {
           model.keepArrange();

@@ -2,6 +2,7 @@ import { Signal } from '@lumino/signaling';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import type { ClusterTarget, ClusterUser } from '../../feed/cluster-ref';
 import type { ClusterInfo } from '../../wire/panel-link';
+import { keepArrange } from '../kept-arrange';
 import { SidebarModel } from '../sidebar-model';
 import { drawnSpans } from './drawn-spans';
 import { labContext } from './lab-context';
@@ -468,6 +469,58 @@ describe('SidebarModel', () => {
       expect(model.arrange).toBe('tag');
     }
   );
+
+  it('turns no spans below the pointer, and does when it has left', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA);
+    model.setVisible(true);
+    const tell = (origin: 'cell' | 'user') => {
+      const drawn = drawnSpans('load 1');
+      const rows = drawn.rows.map(row => ({ ...row, origin }));
+      feed.running[0]!.answer({ ...drawn, rows });
+    };
+    // Nothing is there to stay as it is.
+    model.holdArrange(true);
+    tell('cell');
+    expect(model.arrange).toBe('cell');
+    model.holdArrange(true);
+    tell('user');
+    expect(model.arrange).toBe('cell');
+    const told = jest.fn();
+    model.changed.connect(told);
+    model.holdArrange(false);
+    expect(model.arrange).toBe('path');
+    expect(told).toHaveBeenCalled();
+  });
+
+  it('arranges spans as they were chosen to be, also after a reload', async () => {
+    const saved = new Map<string, unknown>();
+    const state = {
+      fetch: (key: string) => Promise.resolve(saved.get(key) as never),
+      save: (key: string, value: unknown) => {
+        saved.set(key, value);
+        return Promise.resolve() as never;
+      }
+    };
+    const { model } = setUp();
+    await keepArrange(model, state);
+    expect([model.chosenArrange, saved.size]).toEqual([null, 0]);
+    model.setArrange('tag');
+    const again = setUp().model;
+    await keepArrange(again, state);
+    expect(again.arrange).toBe('tag');
+    // Who chooses before the page knows has the last word.
+    const later = setUp().model;
+    const kept = keepArrange(later, state);
+    later.setArrange('cell');
+    await kept;
+    expect([later.arrange, ...saved.values()]).toEqual(['cell', 'cell']);
+    // It may be of another version.
+    saved.set([...saved.keys()][0]!, 'by colour');
+    const other = setUp().model;
+    await keepArrange(other, state);
+    expect(other.chosenArrange).toBeNull();
+  });
 
   it('arranges spans of another cluster as is usual for them, however those before were', () => {
     const { feed, model } = setUp();

@@ -129,6 +129,32 @@ describe('below the tree', () => {
     expect(kept).toHaveBeenCalled();
   });
 
+  it('stays what is arranged so while the pointer is there', () => {
+    const held: boolean[] = [];
+    textOf(
+      spans,
+      0,
+      {},
+      'all',
+      model =>
+        Object.assign(model, {
+          holdArrange: (isHeld: boolean) => held.push(isHeld)
+        }),
+      host => {
+        const row = host.querySelector('.sw-span-tree-row')!;
+        const move = (type: string, relatedTarget: Element | null) =>
+          row.dispatchEvent(
+            new MouseEvent(type, { bubbles: true, relatedTarget })
+          );
+        document.body.append(host);
+        move('pointerover', document.body);
+        move('pointerout', document.body);
+        host.remove();
+      }
+    );
+    expect(held).toEqual([true, false]);
+  });
+
   it('is said what runs, also before the first task has ended', () => {
     const said = (running: number, of: Partial<SpansResult>) =>
       textOf({ ...spans, ...of }, running).replaceAll('\u00a0', ' ');
