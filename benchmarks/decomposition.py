@@ -2,7 +2,8 @@
 
     python -m benchmarks decomposition [-- --rounds 3 --case stencil-5K]
 
-* *Dask*: optimising and lowering the collection, and materialising its graph, in the client;
+* *Dask*: optimising and lowering the collection, and materialising its graph, in the client; of
+  arrays what ``spanwise.graph.array_graph`` does in place of it;
 * *ours in the client*, the calling thread alone: noting where layers were written (``noted``),
   reading it back (``attributed``), culling, taking fused tasks apart (``flattened``), the rest of
   packing, sending, and what is left (futures, waiting, the result);
@@ -64,6 +65,7 @@ STEPS = {
     "dask._expr:_HLGExprSequence.__dask_graph__": DASK,
     "dask._expr:Expr._layer": DASK,
     "spanwise.graph.attribution:ensure_dict": DASK,
+    "spanwise.graph.attribution:array_graph": DASK,
     "spanwise.graph.prepare:convert_legacy_graph": DASK,
     "spanwise.graph.provenance:Provenance.note_layers": NOTED,
     "spanwise.graph.provenance:Provenance.note_expression": NOTED,

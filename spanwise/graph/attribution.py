@@ -21,6 +21,7 @@ from typing import Any
 from dask.highlevelgraph import HighLevelGraph, Layer
 from dask.utils import ensure_dict
 
+from spanwise.graph.array_graph import array_graph
 from spanwise.graph.private_dask import Expr, ExprSequence, HLGExpr, HLGExprSequence
 from spanwise.graph.provenance import (
     Annotation,
@@ -266,13 +267,18 @@ def _spellings(name: str) -> list[str]:
     return spellings
 
 
-def materialise(dsk: Any, provenance: Provenance) -> tuple[Graph, Attribution, KeyAnnotations]:
+def materialise(
+    dsk: Any, provenance: Provenance, dask_needs_it: bool = True
+) -> tuple[Graph, Attribution, KeyAnnotations]:
     """Turn what Dask hands to ``get`` into a dict, remembering where it was written.
 
     Parameters
     ----------
     dsk
         An expression, a layered graph, or a mapping of keys to nodes.
+    dask_needs_it
+        Dask will want the same graph of the expression, which keeps the one that it has made.
+        False: arrays need not be made by Dask.
 
     Returns
     -------
@@ -290,11 +296,15 @@ def materialise(dsk: Any, provenance: Provenance) -> tuple[Graph, Attribution, K
             return attribution.read_expressions(dsk), attribution, {}
         for layered in graphs:
             attribution.read_layers(layered)
-        graph = ensure_dict(dsk.__dask_graph__())
         annotations: KeyAnnotations = {}
         if _has_other_annotations(graphs):
+            # Those of blockwise layers that Dask has fused are known to what it has made.
             annotations = dict(dsk.__dask_annotations__())
             annotations.pop("span", None)
+            dask_needs_it = True
+        graph = None if dask_needs_it else array_graph(dsk)
+        if graph is None:
+            graph = ensure_dict(dsk.__dask_graph__())
         return graph, attribution, annotations
     if isinstance(dsk, HighLevelGraph):
         attribution.read_layers(dsk)

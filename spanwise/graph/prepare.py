@@ -69,7 +69,7 @@ def prepare(
     written_here
         True: the call that submits the graph has just made it, and not Dask.
     """
-    raw, attribution, annotations = materialise(dsk, provenance)
+    raw, attribution, annotations = materialise(dsk, provenance, dask_needs_it=False)
     if written_here:
         attribution.write_here(raw)
     graph = _as_nodes(raw)

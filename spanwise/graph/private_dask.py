@@ -7,6 +7,8 @@ bounds in ``pyproject.toml``, and ``scripts/test-versions`` runs tests with both
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import dask._task_spec
@@ -32,12 +34,14 @@ from dask._task_spec import (
     TaskRef,
     Tuple,
     convert_legacy_graph,
+    convert_legacy_task,
     parse_input,
 )
 from dask._task_spec import _execute_subgraph as execute_subgraph
 
 __all__ = [
     "Alias",
+    "ArrayNames",
     "CHECKED_WITH",
     "DataNode",
     "Dict",
@@ -56,7 +60,9 @@ __all__ = [
     "Task",
     "TaskRef",
     "Tuple",
+    "array_names",
     "convert_legacy_graph",
+    "convert_legacy_task",
     "dataframe_classes",
     "execute_subgraph",
     "parse_input",
@@ -92,3 +98,61 @@ def dataframe_classes() -> DataFrameClasses:
     from dask.dataframe.dask_expr.io.io import FromMap
 
     return DataFrameClasses(FrameBase, FrameExpr, PartitionsFiltered, Merge, FromMap)
+
+
+class ArrayNames(NamedTuple):
+    """Names that exist only with arrays.
+
+    Attributes
+    ----------
+    optimize
+        Dask's optimiser for arrays.
+    optimize_blockwise, fuse_roots, optimize_slices, fused_key
+        What it calls.
+    layers
+        The classes of layers whose tasks are made as here is known.
+    """
+
+    optimize: Callable[..., Any]
+    optimize_blockwise: Callable[..., Any]
+    fuse_roots: Callable[..., Any]
+    optimize_slices: Callable[..., Any]
+    fused_key: Callable[..., Any]
+    Blockwise: Any
+    layers: frozenset[type]
+    blockwise_token: Callable[[int], str]
+    coord_mapping: Callable[..., Any]
+    lol_product: Callable[..., Any]
+    concatenate_axes: Callable[..., Any]
+
+
+@cache
+def array_names() -> ArrayNames:
+    """Import Dask's arrays; ImportError without NumPy."""
+    from dask.array.core import concatenate_axes
+    from dask.array.optimization import _optimize_slices, optimize
+    from dask.blockwise import (
+        Blockwise,
+        _get_coord_mapping,
+        _lol_product,
+        blockwise_token,
+        fuse_roots,
+        optimize_blockwise,
+    )
+    from dask.highlevelgraph import MaterializedLayer
+    from dask.layers import ArrayOverlapLayer
+    from dask.optimization import default_fused_keys_renamer
+
+    return ArrayNames(
+        optimize,
+        optimize_blockwise,
+        fuse_roots,
+        _optimize_slices,
+        default_fused_keys_renamer,
+        Blockwise,
+        frozenset({MaterializedLayer, Blockwise, ArrayOverlapLayer}),
+        blockwise_token,
+        _get_coord_mapping,
+        _lol_product,
+        concatenate_axes,
+    )

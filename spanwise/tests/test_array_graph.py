@@ -1,0 +1,340 @@
+"""Graphs of arrays are what Dask's own optimiser makes, up to lines that Dask leaves unfused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from dask import delayed
+from dask._task_spec import (
+    Alias,
+    DataNode,
+    GraphNode,
+    List,
+    Task,
+    TaskRef,
+    _execute_subgraph,
+    _identity_cast,
+    convert_legacy_graph,
+)
+from dask._task_spec import cull as needed
+from dask.array.optimization import optimize
+from dask.base import collections_to_expr
+from dask.core import flatten
+from dask.highlevelgraph import MaterializedLayer
+from dask.utils import ensure_dict
+
+from spanwise.graph import array_graph as module
+from spanwise.graph import attribution
+from spanwise.graph.array_graph import array_graph, new_task
+from spanwise.graph.prepare import prepare
+from spanwise.graph.private_dask import FinalizeCompute
+from spanwise.graph.provenance import Provenance
+from spanwise.tests.computations import COMPUTATIONS, SIZES
+from spanwise.tests.same_results import assert_same
+
+
+def _grid(side: int = 6, chunk: int = 2) -> da.Array:
+    return da.from_array(np.arange(side * side).reshape(side, side), chunks=chunk)
+
+
+def _add(*blocks: Any, **keywords: Any) -> Any:
+    return sum(blocks) + sum(keywords.values())
+
+
+def _of_blocks(blocks: Any) -> Any:
+    return np.asarray(sum(each.sum() for each in flatten([blocks]))).reshape(1)
+
+
+class Source:
+    """Something that is no array, and gives parts of one."""
+
+    shape, dtype, ndim = (6, 6), np.dtype(float), 2
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.ones(self.shape)[index]
+
+
+def _number(value: float) -> da.Array:
+    return da.from_delayed(delayed(float)(value), (), dtype=float)
+
+
+#: What the computations of other tests lack.
+ODD: dict[str, Callable[[], Any]] = {
+    "blocks in one": lambda: da.blockwise(
+        _of_blocks, "i", _grid(), "ij", dtype=int, concatenate=False, new_axes={}
+    ),
+    "blocks concatenated": lambda: da.blockwise(
+        lambda block: block.sum(axis=1), "i", _grid(), "ij", dtype=int, concatenate=True
+    ),
+    "broadcast": lambda: _grid() + _grid()[:1] + da.ones(6, chunks=2)[:, None],
+    "delayed argument": lambda: _grid().map_blocks(_add, delayed(int)(3), dtype=int),
+    "delayed keyword": lambda: _grid().map_blocks(_add, more=delayed(int)(3), dtype=int),
+    "array keyword": lambda: _grid().map_blocks(_add, more=_number(2.0), dtype=float),
+    "own source": lambda: da.from_array(Source(), chunks=2, asarray=True)[1:][::2] + 1,
+    "locked source": lambda: da.from_array(Source(), chunks=2, lock=True)[1:5, :3][::2],
+    "source in the tasks": lambda: da.from_array(Source(), chunks=3, inline_array=True) * 2,
+    "one block of many": lambda: _grid(40, 2).map_blocks(_add, 1, dtype=int)[3, 3],
+    "not optimised before": lambda: dask.optimize(_grid() + 1)[0] * 2,
+    "persisted before": lambda: dask.persist(_grid() + 1, scheduler="threads")[0] * 2,
+    "same twice": lambda: _grid().dot(_grid()) + _grid(),
+    "without axes": lambda: _grid().sum() + _number(1.5),
+    "shuffled": lambda: _grid()[[5, 0, 3, 1], :] + 1,
+    "overlap": lambda: _grid().map_overlap(_add, depth=1, boundary="periodic", dtype=int).sum(),
+    "part of an overlap": lambda: _grid(30).map_overlap(_add, depth=1, dtype=int)[:3, :3],
+    "random": lambda: da.random.default_rng(3).random((6, 6), chunks=2).std(axis=0),
+    "block numbers": lambda: _grid().map_blocks(
+        lambda block, block_id, block_info: block + block_id[0] + block_info[0]["num-chunks"][0],
+        dtype=int,
+    ),
+}
+
+
+def _computations() -> dict[str, Callable[[], Any]]:
+    found = ODD.copy()
+    for name, build in COMPUTATIONS.items():
+        if name.startswith("array-"):
+            for size in ("few", "many"):
+                found[f"{name}-{size}"] = lambda build=build, size=size: build(SIZES[size])
+    return found
+
+
+ARRAYS = _computations()
+
+
+def _expression(collection: Any) -> Any:
+    return FinalizeCompute(collections_to_expr([collection], True)).optimize()
+
+
+def _said(value: Any) -> Any:
+    """What a task or an argument says, however it is written."""
+    if isinstance(value, (TaskRef, Alias)):
+        return "input", value.key if isinstance(value, TaskRef) else value.target
+    if isinstance(value, DataNode):
+        return _said(value.value)
+    if isinstance(value, Task):
+        if value.func is _execute_subgraph:
+            inner, result, keys, *given = value.args
+            parts = {key: _said(each) for key, each in inner.items()}
+            inputs = {key: _said(each) for key, each in zip(keys, given, strict=True)}
+            return "fused", parts, result, inputs
+        if isinstance(value, List) or (
+            value.func is _identity_cast and value.kwargs == {"typ": list}
+        ):
+            return [_said(each) for each in value.args]
+        keywords = {name: _said(each) for name, each in value.kwargs.items()}
+        function: Any = value.func
+        if isinstance(function, partial):
+            function = (function.func, *function.args)
+        return "call", function, [_said(each) for each in value.args], keywords
+    if isinstance(value, dict):
+        return {key: _said(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, [_said(each) for each in value]
+    if isinstance(value, set):
+        return "set", frozenset(value)
+    if isinstance(value, np.ndarray):
+        return "array", value.dtype, value.shape, value.tobytes()
+    if isinstance(value, slice):
+        return "slice", value.start, value.stop, value.step
+    return value if isinstance(value, (int, float, str, type(None), type)) else id(value)
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_tasks_are_those_of_dask(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before lines are fused; the same layers go both ways."""
+    expression = _expression(ARRAYS[name]())
+    keys = list(flatten(expression.__dask_keys__()))
+    (array,) = expression.operands
+    layered = array.hlg
+    with dask.config.set({"optimization.fuse.active": False}):
+        theirs = needed(convert_legacy_graph(ensure_dict(optimize(layered, keys))), keys)
+    monkeypatch.setattr(module, "_fuse", lambda nodes, *_: nodes)
+    ours = module._optimised(layered, keys, module.array_names())
+    assert ours is not None
+    assert ours.keys() == theirs.keys()
+    for key, node in ours.items():
+        # (an alias goes by its target; what blockwise fuses is made anew in each optimisation)
+        assert node.key == theirs[key].key
+        assert node.dependencies == theirs[key].dependencies, key
+        assert node.data_producer == theirs[key].data_producer
+        assert type(node) is type(theirs[key])
+        assert _said(node) == _said(theirs[key]), key
+
+
+def _lines(graph: dict[Any, GraphNode]) -> set[frozenset[Any]]:
+    """The keys of tasks that are one now; aliases of them are none of their own."""
+    found = set()
+    for key, node in graph.items():
+        if isinstance(node, Task) and node.func is _execute_subgraph:
+            inner = node.args[0]
+            # What blockwise has fused has its layers' names for keys.
+            is_line = any(type(each) is tuple for each in inner)
+            found.add(frozenset(inner) if is_line else frozenset([key]))
+        elif not (isinstance(node, Alias) and node.target in graph):
+            found.add(frozenset([key]))
+    return found
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_lines_that_dask_fuses_are_fused(name: str) -> None:
+    expression = _expression(ARRAYS[name]())
+    keys = list(flatten(expression.__dask_keys__()))
+    theirs = needed(expression.__dask_graph__(), keys)
+    ours = array_graph(expression)
+    assert ours is not None and set(keys) <= ours.keys()
+    assert len(ours) <= len(theirs)
+    for line in _lines(theirs):
+        assert any(line <= longer for longer in _lines(ours)), line
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_results_are_those_of_dask(name: str) -> None:
+    collection = ODD[name]()
+    expression = _expression(collection)
+    (key,) = flatten(expression.__dask_keys__())
+    graph = array_graph(expression)
+    assert graph is not None
+    assert_same(dask.get(graph, key), dask.compute(collection, scheduler="sync")[0])
+
+
+class Pair(NamedTuple):
+    """Dask takes it for a list of its own kind."""
+
+    first: Any
+    second: Any
+
+
+@pytest.mark.parametrize("key", ["a", ("a", 0), 1, 1.5])
+def test_arguments_in_the_old_form_are_those_of_dask(key: Any) -> None:
+    """Whatever names a key is an input, wherever it stands, and nothing else."""
+    arguments: list[Any] = [
+        *(key, [key], [[key], 1], (key, 1), (slice(key), key), {key}, Pair(key, [key])),
+        *({"of": key}, [{"of": key}], (_add, key, 1), [(_add, key)], [], (), [1], ["b"], "b"),
+        *(True, 1, 1.0, 2.5, None, ..., slice(1), (slice(1), 1, None), ("a", 1), (1, 2), int),
+        *(np.arange(3), {"c"}, Pair(1, "b"), (1, "text"), DataNode(None, 3), TaskRef(key)),
+    ]
+    graph: dict[Any, Any] = {key: 5, "d": {"of": key}, "e": [key], "f": key, "g": "text"}
+    graph.update({("task", n): (_add, each, 7) for n, each in enumerate(arguments)})
+    ours, _ = module._Walk([MaterializedLayer(graph)], module.array_names()).nodes_for(graph)
+    theirs = convert_legacy_graph(graph)
+    assert ours.keys() == theirs.keys()
+    for each, node in theirs.items():
+        assert type(ours[each]) is type(node)
+        assert ours[each].dependencies == node.dependencies, each
+        assert _said(ours[each]) == _said(node), each
+
+
+def test_lines_end_where_others_join_and_at_what_is_asked_for() -> None:
+    """By the letters: b needs a, c needs b and so on; d and e both need c; f needs d and e."""
+    graph: dict[Any, Any] = {
+        "a": Task("a", _add, 1),
+        "b": Task("b", _add, TaskRef("a")),
+        "c": Task("c", _add, TaskRef("b"), TaskRef("b")),
+        "d": Task("d", _add, TaskRef("c")),
+        "e": Task("e", _add, TaskRef("c"), 1),
+        "f": Task("f", _add, TaskRef("d"), TaskRef("e")),
+        "g": Task("g", _add, TaskRef("f")),
+        "h": Task("h", _add, TaskRef("g")),
+    }
+    names = module.array_names()
+
+    def fused(*asked: str) -> set[frozenset[Any]]:
+        walk = module._Walk([MaterializedLayer(graph)], names)
+        nodes, lines = walk.nodes_for(asked)
+        made = module._fuse(nodes, lines, set(asked), names)
+        assert dask.get(made, list(asked)) == dask.get(graph, list(asked))
+        return {
+            frozenset(node.args[0]) if node.func is _execute_subgraph else frozenset([node.key])
+            for node in made.values()
+            if isinstance(node, Task)
+        }
+
+    assert fused("h") == {frozenset("abc"), frozenset("d"), frozenset("e"), frozenset("fgh")}
+    assert fused("h", "g") == {
+        frozenset("abc"), frozenset("d"), frozenset("e"), frozenset("fg"), frozenset("h")
+    }  # fmt: skip
+    assert fused("b", "c") == {frozenset("ab"), frozenset("c")}
+
+
+def test_tasks_that_wait_for_each_other_stay() -> None:
+    """The cull that follows says so to the user."""
+    graph: dict[Any, Any] = {
+        "a": Task("a", _add, TaskRef("b")),
+        "b": Task("b", _add, TaskRef("a")),
+        "c": Task("c", _add, 1),
+    }
+    names = module.array_names()
+    nodes, lines = module._Walk([MaterializedLayer(graph)], names).nodes_for(["a", "c"])
+    assert module._fuse(nodes, lines, {"c"}, names).keys() == graph.keys()
+
+
+def test_only_what_is_needed_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    make = module._Blocks.make
+
+    def counted(self: Any, key: Any) -> Any:
+        made.append(key)
+        return make(self, key)
+
+    monkeypatch.setattr(module._Blocks, "make", counted)
+    large = da.ones((4_000, 4_000), chunks=10).map_blocks(_add, 1, dtype=float)
+    graph = array_graph(_expression(large[:5, :5] + 1))
+    assert graph is not None and len(graph) <= 4
+    assert len(made) <= 2
+
+
+def test_a_task_has_all_that_dasks_constructor_gives() -> None:
+    theirs = Task("key", _add, TaskRef("a"), 1, more=2, _data_producer=True)
+    ours = new_task("key", _add, theirs.args, {"more": 2}, frozenset("a"), True)
+    assert {slot: getattr(ours, slot) for slot in Task.get_all_slots()} == {
+        slot: getattr(theirs, slot) for slot in Task.get_all_slots()
+    }
+
+
+def test_what_users_set_otherwise_is_left_to_dask() -> None:
+    plain = _grid() + 1
+    assert array_graph(_expression(plain)) is not None
+    with dask.config.set({"optimization.fuse.active": False}):
+        assert array_graph(_expression(plain)) is None
+    with dask.config.set(array_optimize=lambda graph, keys: graph):
+        assert array_graph(_expression(plain)) is None
+    assert array_graph(_expression(delayed(int)(1))) is None
+    assert array_graph(collections_to_expr([plain], False)) is None
+
+
+def test_several_arrays_are_one_graph() -> None:
+    one = _grid() + 1
+    expression = FinalizeCompute(collections_to_expr([one, one * 2], True)).optimize()
+    graph = array_graph(expression)
+    assert graph is not None
+    keys = list(flatten(expression.__dask_keys__()))
+    found = dask.get(graph, keys)
+    expected = dask.compute(one, one * 2, scheduler="sync")
+    for mine, theirs in zip(found, expected, strict=True):
+        assert_same(mine, theirs)
+
+
+def test_annotated_arrays_are_left_to_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It alone knows what became of the annotations of layers that it has fused."""
+    with dask.annotate(priority=3):
+        expression = _expression(_grid().sum())
+    made: list[Any] = []
+    monkeypatch.setattr(attribution, "array_graph", made.append)
+    assert prepare(expression, expression.__dask_keys__(), Provenance()).nodes
+    assert not made
+
+
+def test_prepare_makes_arrays_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    expression = _expression(_grid().sum())
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("Dask's optimiser was called.")
+
+    monkeypatch.setattr("dask.array.optimization.fuse_linear_task_spec", never)
+    assert prepare(expression, expression.__dask_keys__(), Provenance()).nodes
