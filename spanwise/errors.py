@@ -31,7 +31,23 @@ class SchedulerLost(ClusterError):
 
 
 class CancelledError(_FuturesCancelledError):
-    """The task was cancelled."""
+    """The task was cancelled; the message says by what, and what to do.
+
+    Parameters
+    ----------
+    key
+        Of the task.
+    reason
+        What follows on "was cancelled"; empty: it is not known.
+    """
+
+    def __init__(self, key: Any = "", reason: str = "") -> None:
+        super().__init__(*([key, reason] if reason else [key]))
+        self.key = key
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.key} was cancelled {self.reason}" if self.reason else str(self.key)
 
 
 class KilledWorker(RuntimeError):

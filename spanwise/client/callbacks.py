@@ -30,6 +30,7 @@ from dask.callbacks import Callback, unpack_callbacks
 from dask.local import finish_task, release_data, start_state_from_dask
 
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry, Waiter, pending
+from spanwise.client.reason import WITH_INTERRUPT
 from spanwise.client.session import Run, Session
 from spanwise.errors import ClusterError
 from spanwise.graph.prepare import PreparedGraph
@@ -349,7 +350,7 @@ class Computation:
         here = Counter([*entries[: len(self._keys)], *self._held.values()])
         own = [entry for entry, count in here.items() if entry.count == count]
         with suppress(ClusterError):  # it has ended, and nothing runs any more
-            self._session.cancel(own, False)
+            self._session.cancel(own, False, WITH_INTERRUPT)
 
 
 class _Results(dict[Any, Any]):

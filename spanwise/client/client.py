@@ -66,7 +66,7 @@ from spanwise.client.peers import TOLD_SECONDS
 from spanwise.client.plugins import PluginMethods
 from spanwise.client.private_cluster import PrivateCluster
 from spanwise.client.queries import Queries, scheduler_info
-from spanwise.client.reason import open_error
+from spanwise.client.reason import IN_CALL, WITH_CLIENT, WITH_INTERRUPT, open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
 from spanwise.client.shared_cluster import SharedCluster
@@ -333,7 +333,7 @@ class Client(
         with suppress(SchedulerLost):
             self._session.subscriptions.remove_all()
             self._session.shared.give_up_all()
-            self._session.cancel_all("Its client was closed.")
+            self._session.cancel_all(WITH_CLIENT)
         closed: Any = ClosedSession(self._session)
         self._session = self._calls = closed
 
@@ -631,7 +631,7 @@ class Client(
             here = Counter(entries)
             own = [entry for entry, count in here.items() if entry.count == count]
             with suppress(ClusterError):  # it has ended, and nothing runs any more
-                self._session.cancel(own, False)
+                self._session.cancel(own, False, WITH_INTERRUPT)
             raise
         finally:
             self._session.drop(entries)
@@ -855,11 +855,11 @@ class Client(
         for future in found:
             future._alive()
         why = " ".join(str(each) for each in (reason, msg) if each)
-        return self._call(self._cancel, found, force, why)
+        return self._call(self._cancel, found, force, f"{IN_CALL} ({why})" if why else IN_CALL)
 
-    def _cancel(self, futures: list[Future], force: bool, why: str) -> None:
+    def _cancel(self, futures: list[Future], force: bool, how: str) -> None:
         for session, own in by_session(futures).items():
-            session.cancel([future._alive() for future in own], force, why)
+            session.cancel([future._alive() for future in own], force, how)
 
     def retry(self, futures: Any, asynchronous: bool | None = None) -> Any:
         """Run failed tasks again."""

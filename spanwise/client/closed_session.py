@@ -46,7 +46,7 @@ class ClosedSession:
                 raise failure.error
         return {}
 
-    def cancel(self, entries: Sequence[Entry], force: bool, why: str = "") -> None:
+    def cancel(self, entries: Sequence[Entry], force: bool, how: str) -> None:
         """Nothing: it has cancelled all."""
 
     def __getattr__(self, name: str) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Self
 from spanwise.client.arguments import seconds_of, workers_of
 from spanwise.client.launch import MOST_WORKERS, check_workers
 from spanwise.client.queries import info_of_workers, tasks_seen
+from spanwise.client.reason import WITH_RESTART
 from spanwise.client.session import ANSWER_TO, Session
 from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.notices import tell
@@ -258,7 +259,7 @@ class ClusterControl:
         session = self._session
         if not force:
             command(session, "restart", workers=[], alone=True)
-        session.cancel_all("The cluster was restarted.")
+        session.cancel_all(WITH_RESTART)
         rows = session.running_workers()
         done, _ = command(session, "restart", workers=[row["id"] for row in rows])
         if wait:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from spanwise.bounded_map import BoundedMap
 from spanwise.client.entries import CANCELLED, ERROR, Entry
-from spanwise.client.reason import FoundHere, Told, cancelled
+from spanwise.client.reason import WITH_INPUT, FoundHere, Told, cancelled
 from spanwise.errors import RemoteTaskError
 from spanwise.records.enumerations import REPORT_CANCELLED
 from spanwise.wire.frame import Message
@@ -24,6 +26,8 @@ class Failures:
 
     def __init__(self) -> None:
         self._known: BoundedMap[int, Told] = BoundedMap(KEPT)
+        #: Keys of cancelled tasks and how they were, by their ids.
+        self._cancelled: BoundedMap[int, tuple[Any, str]] = BoundedMap(KEPT)
         #: Those with a pickle, by their `id`: a cause may be told again, and both are in use.
         self._pickled: BoundedMap[int, Told] = BoundedMap(KEPT, KEPT_BYTES, Told.drop_exception)
 
@@ -37,10 +41,22 @@ class Failures:
             if reason.nbytes:
                 self._pickled.keep(id(reason), reason, reason.nbytes)
 
+    def keep_cancelled(self, entry: Entry, how: str) -> None:
+        """Keep how a task was cancelled, for those that need it."""
+        self._cancelled.keep(entry.id, (entry.key, how))
+
+    def _cancelled_with(self, cause: int) -> str:
+        """How tasks were cancelled that need another one, of this id."""
+        found = self._cancelled.get(cause)
+        if found is None:
+            return WITH_INPUT
+        key, how = found
+        return f"with {key}, which it needs, and which was cancelled {how}"
+
     def mark(self, entry: Entry, status: int, cause: int) -> None:
         """Make an entry a failed or cancelled one."""
         if status == REPORT_CANCELLED:
-            entry.reason = cancelled(entry.key)
+            entry.reason = cancelled(entry.key, self._cancelled_with(cause))
             entry.status = CANCELLED
             return
         # Before the status, by which other threads know that there is one.

@@ -156,4 +156,4 @@ class ParallelCall:
 
     def _cancel(self, futures: list[Future]) -> None:
         with suppress(ClusterError):  # it has ended, and nothing runs any more
-            self._client.cancel(futures, reason="joblib gave the call up.")
+            self._client.cancel(futures, reason="joblib gave the call up")

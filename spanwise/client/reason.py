@@ -113,16 +113,28 @@ class FoundHere(Reason):
         return self._maker()
 
 
-def cancelled(key: Any, why: str = "") -> Reason:
-    """The task was cancelled; `why` is shown with the error."""
+#: How tasks are cancelled, as what follows on "was cancelled".
+IN_CALL = "by cancel()"
+WITH_CLIENT = "when its client was closed"
+WITH_RESTART = "when the cluster was restarted"
+WITH_INTERRUPT = "when the call that waited for it was interrupted (Ctrl-C)"
+WITH_INPUT = "with a task that it needs"
+_ADVICE = "Submit it again to have its result."
+_ADVICE_OF = {
+    WITH_CLIENT: "Make a new client with Client(), and submit it again.",
+}
 
-    def make() -> BaseException:
-        error = CancelledError(key)
-        if why:
-            error.add_note(why)
-        return error
 
-    return FoundHere(make)
+def cancelled(key: Any, how: str) -> Reason:
+    """The task was cancelled.
+
+    Parameters
+    ----------
+    how
+        One of the texts above, or another that follows on "was cancelled".
+    """
+    reason = f"{how}. {_ADVICE_OF.get(how, _ADVICE)}"
+    return FoundHere(lambda: CancelledError(key, reason))
 
 
 class Told(Reason):

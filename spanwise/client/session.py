@@ -48,7 +48,7 @@ from spanwise.client.imported import imported_modules
 from spanwise.client.large_graphs import GraphSize
 from spanwise.client.late import Late, Question, not_done
 from spanwise.client.peers import Peers
-from spanwise.client.reason import FoundHere, cancelled
+from spanwise.client.reason import WITH_CLIENT, FoundHere, cancelled
 from spanwise.client.scheduler_plugins import SchedulerPlugins
 from spanwise.errors import (
     ClusterError,
@@ -926,11 +926,15 @@ class Session:
 
     # -- changing one's mind ----------------------------------------------
 
-    def cancel(self, entries: Sequence[Entry], force: bool, why: str = "") -> None:
+    def cancel(self, entries: Sequence[Entry], force: bool, how: str) -> None:
         """Give up tasks and results, for all futures of their keys, at once.
 
-        The scheduler gives up what depends on them too, and reports that. `why` is shown with
-        the errors.
+        The scheduler gives up what depends on them too, and reports that.
+
+        Parameters
+        ----------
+        how
+            As :func:`~spanwise.client.reason.cancelled` takes it.
         """
         self.check_turn()
         with self.sending:
@@ -944,7 +948,8 @@ class Session:
                     ids.append(entry.id)
                     if self.by_key.get(entry.key) is entry:
                         del self.by_key[entry.key]
-                    entry.reason = cancelled(entry.key, why)
+                    entry.reason = cancelled(entry.key, how)
+                    self._failures.keep_cancelled(entry, how)
                     entry.status = CANCELLED
                     entry.inline = entry.sign = None
                     self._done(entry)
@@ -952,11 +957,11 @@ class Session:
                 self.send("cancel", {"force": force}, {"ids": {"id": ids}})
                 self.send("release", {}, {"ids": {"id": ids}})
 
-    def cancel_all(self, why: str) -> None:
-        """Give up all that is held."""
+    def cancel_all(self, how: str) -> None:
+        """Give up all that is held; `how` as of :meth:`cancel`."""
         with self.lock:
             entries = list(self._by_id.values())
-        self.cancel(entries, True, why)
+        self.cancel(entries, True, how)
 
     def retry(self, entries: Sequence[Entry]) -> None:
         """Run failed tasks again."""
@@ -1390,8 +1395,12 @@ class Session:
             reason = FoundHere(lambda: SchedulerLost(sentence))
             for entry in self._by_id.values():
                 if entry.status == PENDING:
-                    entry.reason = reason
-                    entry.status = CANCELLED if self._closing else ERROR
+                    if self._closing:
+                        entry.reason = cancelled(entry.key, WITH_CLIENT)
+                        entry.status = CANCELLED
+                    else:
+                        entry.reason = reason
+                        entry.status = ERROR
                     self._done(entry)
             for _, answers in list(self._answers.values()):  # other threads remove items meanwhile
                 answers.put(SchedulerLost(sentence))

@@ -88,6 +88,9 @@ async def test_tasks_that_ended_in_time_count_also_where_the_loop_was_busy_until
         def unwatch(self, _entries: Any, _waiter: object) -> None:
             pass
 
+        async def sleep_in_loop(self, woken: asyncio.Event, _late: Any) -> None:
+            await woken.wait()
+
         async def too_late_in_loop(self, _entries: Any, timeout: float) -> TimeoutError:
             return TimeoutError(timeout)
 

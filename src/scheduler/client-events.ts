@@ -49,23 +49,25 @@ export function clientLeft(s: SchedulerState, client: number): void {
 export function clientCancels(s: SchedulerState, event: ClientCancels): void {
   const tasks = s.tasks;
   const seen = new Set<number>();
-  const stack: number[] = [...event.taskIds];
-  while (stack.length > 0) {
-    const task = stack.pop()!;
-    if (seen.has(task) || tasks.state[task] === TaskState.Forgotten) {
-      continue;
+  for (const named of event.taskIds) {
+    const stack: number[] = [named];
+    while (stack.length > 0) {
+      const task = stack.pop()!;
+      if (seen.has(task) || tasks.state[task] === TaskState.Forgotten) {
+        continue;
+      }
+      seen.add(task);
+      if (unwant(s, task, event.client)) {
+        s.output.report(
+          event.client,
+          task,
+          ReportStatus.Cancelled,
+          named,
+          FailureReason.None
+        );
+      }
+      pushAll(stack, tasks.dependentsOf(task));
     }
-    seen.add(task);
-    if (unwant(s, task, event.client)) {
-      s.output.report(
-        event.client,
-        task,
-        ReportStatus.Cancelled,
-        NONE,
-        FailureReason.None
-      );
-    }
-    pushAll(stack, tasks.dependentsOf(task));
   }
 }
 

@@ -137,6 +137,8 @@ export class ReportBuilder {
     if (status === ReportStatus.Erred) {
       out.cause.push(this._rows.numberFor(cause, this._client));
       this._addError(cause, reason);
+    } else if (status === ReportStatus.Cancelled) {
+      out.cause.push(this._rows.numberFor(cause, this._client));
     } else {
       out.cause.push(NO_CAUSE);
     }

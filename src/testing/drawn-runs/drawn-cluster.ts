@@ -789,6 +789,14 @@ export class DrawnCluster {
     if (status === ReportStatus.Memory) {
       this._must(task.value !== null, task, 'cannot have a result');
     }
+    if (status === ReportStatus.Cancelled) {
+      this._must(
+        cause !== null && (cause === task || this._lineage(task).has(cause)),
+        task,
+        'was cancelled with what it does not need'
+      );
+      return;
+    }
     if (status !== ReportStatus.Erred) {
       this._must(cause === null, task, 'has a cause and no error');
       return;
