@@ -106,6 +106,8 @@ const page = await build({
   target: 'es2022',
   charset: 'utf8',
   minify: true,
+  // Private members: nothing outside of the program knows their names.
+  mangleProps: /^_/,
   legalComments: 'inline',
   logLevel: 'warning'
 });

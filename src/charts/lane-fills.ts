@@ -169,17 +169,28 @@ export function markFailed(
   }
   if (wide >= MARK_FROM * ratio && height >= MARK_FROM * ratio) {
     const middle = (Math.max(left, 0) + Math.min(right, width)) / 2;
-    const size = 3 * ratio;
-    const room = (MARK_FROM / 2) * ratio;
-    context.fillStyle = colours.kinds.failed;
-    context.fillRect(middle - room, y + height / 2 - room, 2 * room, 2 * room);
-    context.strokeStyle = '#ffffff';
-    context.lineWidth = 1.6 * ratio;
-    context.beginPath();
-    context.moveTo(middle - size, y + height / 2 - size);
-    context.lineTo(middle + size, y + height / 2 + size);
-    context.moveTo(middle + size, y + height / 2 - size);
-    context.lineTo(middle - size, y + height / 2 + size);
-    context.stroke();
+    crossFailed(context, colours, middle, y + height / 2, ratio);
   }
+}
+
+/** ✕ about a point, in device pixels. */
+export function crossFailed(
+  context: IInk,
+  colours: ShadeColours,
+  x: number,
+  y: number,
+  ratio: number
+): void {
+  const size = 3 * ratio;
+  const room = (MARK_FROM / 2) * ratio;
+  context.fillStyle = colours.kinds.failed;
+  context.fillRect(x - room, y - room, 2 * room, 2 * room);
+  context.strokeStyle = '#ffffff';
+  context.lineWidth = 1.6 * ratio;
+  context.beginPath();
+  context.moveTo(x - size, y - size);
+  context.lineTo(x + size, y + size);
+  context.moveTo(x + size, y - size);
+  context.lineTo(x - size, y + size);
+  context.stroke();
 }

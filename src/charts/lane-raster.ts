@@ -122,6 +122,14 @@ export function liesOver(
   );
 }
 
+/** Whether a row stands for several failed runs that have no box of their own, and is only drawn as a mark (failed-marks.ts). */
+export function isOfFailedRuns(
+  boxes: Pick<BoxColumns, 'tasks' | 'cover'>,
+  row: number
+): boolean {
+  return (boxes.tasks[row] as number) > 1 && boxes.cover[row] === 255;
+}
+
 /** The rows of each lane in the order of drawing: as given, then failed ones that are too thin for a mark once more, so that none is lost under its neighbour or its own parts. */
 function rowsByLane(
   boxes: BoxColumns,
@@ -137,6 +145,9 @@ function rowsByLane(
   const thin = (MARK_FROM * options.pixelRatio) / options.pixelsPerCell;
   const thinFailed: number[] = [];
   for (let row = 0; row < boxes.laneIndex.length; row += 1) {
+    if (isOfFailedRuns(boxes, row)) {
+      continue;
+    }
     add(row);
     if (
       boxes.kind[row] === FAILED_KIND &&

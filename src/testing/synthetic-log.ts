@@ -12,6 +12,10 @@ type SyntheticOptions = {
   readonly meanMilliseconds: number;
   /** Share of runs with a held transfer part and a serialise part. */
   readonly partsShare: number;
+  /** 0.001 if left out. */
+  readonly failedShare?: number;
+  /** Those that fail take no more than that; as long as others if left out. */
+  readonly failedMilliseconds?: number;
   readonly seed?: number;
 };
 
@@ -60,7 +64,12 @@ export function* syntheticLog(
       block.waitInputs[i] = start / 4;
       block.waitThread[i] = start / 4;
       block.cpu[i] = duration * 0.9;
-      block.status[i] = random.chance(0.001) ? RunStatus.Failed : RunStatus.Ok;
+      const isFailed = random.chance(options.failedShare ?? 0.001);
+      block.status[i] = isFailed ? RunStatus.Failed : RunStatus.Ok;
+      if (isFailed) {
+        const most = (options.failedMilliseconds ?? Infinity) / 1000;
+        block.duration[i] = Math.min(duration, most);
+      }
       if (random.chance(options.partsShare)) {
         const common = { run, held: 1, function: fn, span, from: 1 };
         parts.push(

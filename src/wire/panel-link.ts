@@ -178,7 +178,8 @@ export const PANEL_LINK = {
     /**
      * `settled`: nothing in this tile will change any more, unless rows come late (`lateSeq` of the task stream). One row a box, in drawing
      * order; neighbouring cells of one colour and nearly one cover are one box. Under a filter by span or function, a fused task is not
-     * drawn: its matching compute parts are, tasks = 1 each.
+     * drawn: its matching compute parts are, tasks = 1 each. Failed and lost runs of less than a cell are in it once more, last: cells have the
+     * colour of what took most.
      */
     tile: message(
       {
@@ -204,9 +205,9 @@ export const PANEL_LINK = {
           kind: 'u8',
           /** 1: behind other work, drawn in the lane's lower 26 %. */
           strip: 'u8',
-          /** 255: one exact box; less: the share of the cells that the tasks of an aggregate cover. */
+          /** 255: one exact box, or with `tasks` > 1 as many failed runs, which begin in these cells; less: the share of the cells that the tasks of an aggregate cover. */
           cover: 'u8',
-          /** none: an aggregate */
+          /** none: an aggregate, several failed runs, or one of which only a count is left */
           run: 'u32',
           /** 0: a part, which lies over (or, with `strip`, behind) the box of its run. */
           tasks: 'u32'

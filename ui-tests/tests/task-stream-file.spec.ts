@@ -18,6 +18,9 @@ type Part = {
   readonly held: boolean;
 };
 
+/** Pixels of the names of threads. */
+const LABELS = 150;
+
 /** Where a page's word is not the log's. */
 const WORDS: Readonly<Record<string, string>> = {
   'disk-read': 'read from disk'
@@ -161,3 +164,51 @@ for (const colorScheme of ['light', 'dark'] as const) {
     });
   });
 }
+
+test('marks what failed at once, and says what it was', async ({
+  page
+}, info) => {
+  const count = 5000;
+  const failed = [1250, 4000, 4001];
+  const short = info.outputPath('short.html');
+  const records = Array.from({ length: count }, (_, n) => {
+    const start = BEGIN + n / 512;
+    const isFailed = failed.includes(n);
+    const stop = start + (isFailed ? 2 ** -20 : 2 ** -10);
+    return {
+      key: `task-${n}`,
+      name: 'load',
+      worker_name: 'worker-0',
+      lane: 0,
+      beside: null,
+      status: isFailed ? 'error' : 'OK',
+      startstops: [
+        { action: 'compute', start, stop, function: 'load', held: true }
+      ]
+    };
+  });
+  execFileSync(setting('SPANWISE_TEST_PYTHON'), ['-c', WRITE, short, ''], {
+    input: JSON.stringify(records),
+    cwd: setting('SPANWISE_BROWSER_FOLDER'),
+    timeout: 300_000
+  });
+  await openOffline(page, short);
+  const lanes = page.locator('canvas.lanes');
+  await expect(lanes).toHaveAttribute('data-drawn', /^\d+$/);
+  const box = (await lanes.boundingBox())!;
+  const said = page.locator('.tools .note');
+  const point = async (task: number, beside: number) => {
+    const width = box.width - LABELS;
+    const whole = (count - 1) / 512 + 2 ** -10;
+    const x = LABELS + (task / 512 / whole) * width + beside;
+    await page.mouse.move(box.x + x, box.y + 30);
+  };
+  await point(1250, 2);
+  await expect(said).toContainText('task-1250');
+  await expect(said).toContainText('failed');
+  await point(1250, 12);
+  await expect(said).not.toContainText('failed');
+  await point(4000, 2);
+  await expect(said).toContainText('2 failed or lost runs here');
+  await takePicture(page, info.outputPath('short.png'), { fullPage: true });
+});

@@ -182,6 +182,12 @@ describe('lanes as pixels', () => {
     expect(line(raster, 4, 6)).toBe('...XX#');
   });
 
+  it('leaves several that have no box of their own to the marks', () => {
+    const tile = drawnTile(['axxxx']);
+    const several = { ...tile, tasks: Uint32Array.of(1, 7) };
+    expect(line(rasteriseTile(several, options), 4, 6)).toBe('#.....');
+  });
+
   it.each([
     [8, 1, 'XXXXXXX.'],
     [9, 1, 'TTTTTTTT'],

@@ -2,7 +2,6 @@
 import { shownText } from '../../base/shown-text';
 import {
   boxFill,
-  markFailed,
   pixel,
   rowsInLane,
   isOfFunction
@@ -24,6 +23,7 @@ import { english } from '../english';
 import { boxColumns } from './box-columns';
 import { type DrawnBox, drawnBoxes } from './drawn-boxes';
 import { element } from './elements';
+import { FailedBoxes, type PicturePlace } from './failed-boxes';
 import { laneBlocks } from './lane-blocks';
 import { LaneIndex } from './lane-index';
 import { tableOf } from './table';
@@ -61,6 +61,7 @@ class LanesView {
   private readonly _lanePx: number;
   private readonly _boxes: readonly DrawnBox[];
   private readonly _index: LaneIndex;
+  private readonly _failed: FailedBoxes;
   private _view: Viewport;
   /** Where a drag began. */
   private _from: number | null = null;
@@ -70,6 +71,7 @@ class LanesView {
     const { lanes, boxes, seconds, title } = _section;
     this._boxes = drawnBoxes(_section);
     this._index = new LaneIndex(this._boxes, lanes.length);
+    this._failed = new FailedBoxes(this._boxes);
     const begin = boxes.start.reduce((a, b) => Math.min(a, b), 0);
     this._whole = { from: begin, to: Math.max(seconds, begin + 1e-6) };
     this._view = this._whole;
@@ -116,9 +118,11 @@ class LanesView {
       }
     });
     canvas.addEventListener('pointermove', event => {
-      const box = this._boxAt(event.offsetX, event.offsetY);
+      const { offsetX: x, offsetY: y } = event;
+      const [failed, ...more] = this._markedAt(x, y);
+      const box = failed ?? this._boxAt(x, y);
       this._said.textContent = shownText(
-        box === null ? POINT : this._wordsOf(box)
+        box === null ? POINT : this._wordsOf([box, ...more])
       );
     });
     canvas.addEventListener('pointerleave', () => {
@@ -150,18 +154,24 @@ class LanesView {
     return x < LABEL_PX ? null : this._index.at(lane, t, inStrip, slack);
   }
 
-  /** The panel's hover card in one line. */
-  private _wordsOf(box: DrawnBox): string {
+  /** The panel's hover card in one line: of a box, or of failed ones that share a mark. */
+  private _wordsOf(boxes: readonly [DrawnBox, ...DrawnBox[]]): string {
     const { functions, lanes, records } = this._section;
+    const [box] = boxes;
+    const isOne = boxes.length === 1;
     const card = cardOf(
       {
         run: null,
-        function: functions[box.function]?.name ?? '',
+        function: isOne ? (functions[box.function]?.name ?? '') : '',
         kind: BOX_KINDS[box.kind] ?? 'compute',
         inStrip: box.strip === 1,
-        tasks: 1,
-        from: box.from,
-        to: box.to,
+        tasks: boxes.length,
+        ...(isOne ? {} : { isMark: true as const }),
+        from: boxes.reduce(
+          (first, { from }) => Math.min(first, from),
+          Infinity
+        ),
+        to: boxes.reduce((last, { to }) => Math.max(last, to), -Infinity),
         ...lanes[box.lane]!,
         running: false,
         key: records.key[box.record] ?? ''
@@ -175,7 +185,7 @@ class LanesView {
       card.title,
       box.tasks === 0
         ? card.aside
-        : status === 'ok'
+        : !isOne || status === 'ok'
           ? ''
           : legendWord(status, english),
       ...card.rows.map(({ label, text }) => `${label} ${text}`)
@@ -203,7 +213,7 @@ class LanesView {
     context.setTransform(1, 0, 0, 1, 0, 0);
     const boxes = boxColumns(this._boxes, this._view, width);
     this._drawLanes(context, boxes, scale, width);
-    this._markFailed(context, scale, width);
+    this._markFailed(context);
     canvas.dataset['drawn'] = String(boxes.laneIndex.length);
   }
 
@@ -261,39 +271,41 @@ class LanesView {
     }
   }
 
-  private _markFailed(
-    context: CanvasRenderingContext2D,
-    scale: number,
-    width: number
-  ): void {
-    const { from, to } = this._view;
+  /** Device pixels of the chart, without labels and axis. */
+  private get _place(): PicturePlace {
+    const scale = window.devicePixelRatio || 1;
     const { workTop, fullHeight } = rowsInLane(this._lanePx);
+    return {
+      view: this._view,
+      width: Math.max(1, Math.round(this._chartPx * scale)),
+      scale,
+      areaOf: lane => ({
+        y: Math.round((lane * this._lanePx + workTop) * scale),
+        height: Math.round(fullHeight * scale)
+      })
+    };
+  }
+
+  private _markFailed(context: CanvasRenderingContext2D): void {
+    const place = this._place;
     context.translate(
-      Math.round(LABEL_PX * scale),
-      Math.round(AXIS_PX * scale)
+      Math.round(LABEL_PX * place.scale),
+      Math.round(AXIS_PX * place.scale)
     );
     context.beginPath();
-    context.rect(0, 0, width, context.canvas.height);
+    context.rect(0, 0, place.width, context.canvas.height);
     context.clip();
-    for (const box of this._boxes) {
-      if (
-        BOX_KINDS[box.kind] === 'failed' &&
-        box.to >= from &&
-        box.from <= to
-      ) {
-        const left = Math.round(((box.from - from) / (to - from)) * width);
-        const right = Math.round(((box.to - from) / (to - from)) * width);
-        const y = Math.round((box.lane * this._lanePx + workTop) * scale);
-        const height = Math.round(fullHeight * scale);
-        markFailed(
-          context,
-          this._colours,
-          { left, right, y, height },
-          width,
-          scale
-        );
-      }
-    }
+    this._failed.draw(context, this._colours, place);
+  }
+
+  /** The boxes whose mark is at a point; none: there is no mark. */
+  private _markedAt(x: number, y: number): readonly DrawnBox[] {
+    const place = this._place;
+    const lane = Math.floor((y - AXIS_PX) / this._lanePx);
+    const left = (x - LABEL_PX) * place.scale;
+    return left < 0
+      ? []
+      : this._failed.at(lane, left, (y - AXIS_PX) * place.scale, place);
   }
 
   private get _colours(): ShadeColours {

@@ -4,18 +4,16 @@ import type { LaneIndex } from '../../records/ids';
 import { LogStore } from '../store/log-store';
 import { RetiredCells } from '../store/retired-cells';
 import { BoxList } from '../tiles/box-list';
+import { emptyPage, failedOf, layerOf, pageBytes } from '../tiles/cell-page';
 import {
   category,
   CellPlane,
-  emptyPage,
   functionOf,
   kindOf,
   laneIndices,
-  layerOf,
-  pageBytes,
   SEVERAL_FUNCTIONS,
   TILE_CELLS
-} from '../tiles/cell-page';
+} from '../tiles/cell-plane';
 
 const lane = (index: number): LaneIndex => index as LaneIndex;
 const overlap = (
@@ -146,7 +144,8 @@ describe('a plane of cells', () => {
 
   it('is made when its layer gets a row, and counts in the page’s bytes', () => {
     const page = emptyPage(5);
-    expect(page).toEqual({ lanes: 5, runs: null, held: null, strip: null });
+    const none = { runs: null, held: null, strip: null, failed: null };
+    expect(page).toEqual({ lanes: 5, ...none });
     expect(pageBytes(page)).toBe(300);
     const held = layerOf(page, 'held');
     expect(layerOf(page, 'held')).toBe(held);
@@ -155,6 +154,9 @@ describe('a plane of cells', () => {
       .map(({ byteLength }) => byteLength)
       .reduce((sum, each) => sum + each);
     expect(pageBytes(page)).toBe(300 + planeBytes);
+    const failed = failedOf(page);
+    expect(failedOf(page)).toBe(failed);
+    expect(pageBytes(page)).toBe(300 + planeBytes + 5 * 512 * 20);
     expect([...laneIndices(3)]).toEqual([0, 1, 2]);
   });
 });
@@ -251,6 +253,37 @@ describe('cells of runs that were dropped', () => {
     cells.add(lane(1), 8, 4 * SECONDS, 2 * SECONDS);
     expect(first.runs[2]).toBe(2);
     expect(first.function[2]).toBe(8);
+  });
+
+  it('know how many runs failed, and where, however coarse they get', () => {
+    const cells = new RetiredCells();
+    const pageSeconds = 512 * SECONDS;
+    const failedAt = (index: number) => {
+      const { failed } = cells.page(lane(1), index)!;
+      return [...(failed ?? [])].flatMap((count, cell) =>
+        count > 0 ? [[cell, count]] : []
+      );
+    };
+    cells.add(lane(1), 7, 0, SECONDS);
+    expect(cells.page(lane(1), 0)!.failed).toBeNull();
+    const without = cells.nbytes;
+    cells.add(lane(1), 7, 10 * SECONDS, 0, true);
+    cells.add(lane(1), 7, 11.5 * SECONDS, SECONDS, true);
+    cells.add(lane(1), 7, (512 + 300) * SECONDS, 0, true);
+    expect(failedAt(0)).toEqual([
+      [10, 1],
+      [11, 1]
+    ]);
+    expect(cells.nbytes).toBe(2 * without + 2 * 4 * 512);
+    for (let page = 2; cells.level === 12; page++) {
+      cells.add(lane(1), 7, page * pageSeconds, SECONDS);
+    }
+    expect(failedAt(0)).toEqual([
+      [5, 2],
+      [256 + 150, 1]
+    ]);
+    expect(failedAt(1)).toEqual([]);
+    expect((cells.nbytes - 4 * 512) % (16 * 512)).toBe(0);
   });
 
   it('are found by page, not by cell', () => {

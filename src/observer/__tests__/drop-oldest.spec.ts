@@ -32,6 +32,9 @@ describe('runs beyond the bound', () => {
     c['status']![13] = RunStatus.Missing;
     c['duration']![13] = 2;
     c['run']![21] = 20;
+    c['status']![30] = RunStatus.Failed;
+    c['status']![31] = RunStatus.Lost;
+    c['status']![32] = RunStatus.Cancelled;
     ingestBlock(log, block);
     expect([log.droppedRuns, log.retired.isEmpty]).toEqual([0, true]);
     const next = blockOfZeros(2, 'runs', 1);
@@ -43,12 +46,15 @@ describe('runs beyond the bound', () => {
     expect(log.droppedBefore).toBeCloseTo(400.01, 9);
     let runs = 0;
     let busy = 0;
+    let failed = 0;
     for (let number = 0; number < 300; number++) {
       const page = log.retired.page(0 as LaneIndex, number);
       runs += page?.runs.reduce((sum, each) => sum + each) ?? 0;
       busy += page?.busy.reduce((sum, each) => sum + each) ?? 0;
+      failed += page?.failed?.reduce((sum, each) => sum + each) ?? 0;
     }
     expect(runs).toBe(CHUNK - 2);
+    expect(failed).toBe(2);
     expect(busy / 1e6).toBeCloseTo(402, 3);
     expect(new Set(log.retired.functions())).toEqual(new Set([3]));
     expect(log.gaps).toEqual([

@@ -1,13 +1,13 @@
 /** Tiles of very many workers: the lanes of a group alone, and a row for each group. */
 import fc from 'fast-check';
-import { PartKind } from '../../records/enumerations';
+import { BoxKind, PartKind, RunStatus } from '../../records/enumerations';
 import type { LaneIndex } from '../../records/ids';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { compileFilter } from '../filter';
 import { complete } from '../folds/context';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
-import { TILE_CELLS } from '../tiles/cell-page';
+import { TILE_CELLS } from '../tiles/cell-plane';
 import type { Grouping } from '../tiles/lane-rows';
 import { pageSeconds, Pyramid } from '../tiles/pyramid';
 import { makeTile, type TileAnswer } from '../tiles/tile';
@@ -281,6 +281,30 @@ describe('the tile of all groups', () => {
     const left = { worker: 1, threads: 2, joined: 0, left: 1, name: '' };
     ingestBlock(log, rowsToBlock(7, 'workers', [left]));
     expect([lastThreads(), asked]).toEqual([[2, 7, 4], ALL_ONCE]);
+  });
+
+  it('marks each failed run where it begins, however long it took', () => {
+    const log = logOf([]);
+    const cell = 1024 / 1e6;
+    const failed = { status: RunStatus.Failed, function: 1 };
+    ingestBlock(
+      log,
+      rowsToBlock(4, 'runs', [
+        { ...failed, run: 3, lane: 1, start: 2.5 * cell, duration: 9 * cell },
+        { ...failed, run: 4, lane: 5, start: 7 * cell, duration: 0 },
+        { ...failed, run: 5, lane: 8, start: 7 * cell, duration: 0 },
+        { ...failed, run: 6, lane: 8, start: 7.5 * cell, duration: 0 }
+      ])
+    );
+    const marks = boxesOf(tileOf(log, 10, 0, grouping)).filter(
+      ([, , , kind, , cover]) => kind === BoxKind.Failed && cover === 255
+    );
+    const mark = [BoxKind.Failed, 0, 255];
+    expect(marks).toEqual([
+      [0, 2, 3, ...mark, 3, 1, '#1'],
+      [1, 7, 8, ...mark, 4, 1, '#1'],
+      [2, 7, 8, ...mark, 0xffffffff, 2, '']
+    ]);
   });
 
   it('shows what is left of dropped runs', () => {

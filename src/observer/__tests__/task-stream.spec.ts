@@ -582,7 +582,9 @@ describe('a log beyond its bound', () => {
     const cell = 2 ** level / 1e6;
     let covered = 0;
     columns.from.forEach((from, i) => {
-      covered += (columns.to[i]! - from) * cell * (columns.cover[i]! / 255);
+      // (marks of failed runs lie over their cells)
+      const share = columns.cover[i] === 255 ? 0 : columns.cover[i]! / 255;
+      covered += (columns.to[i]! - from) * cell * share;
     });
     expect(covered / (log.totalNanoseconds / 1e9)).toBeCloseTo(1, 1);
   });

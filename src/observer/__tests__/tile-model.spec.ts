@@ -17,15 +17,8 @@ import { complete } from '../folds/context';
 import { CHUNK_MASK } from '../store/column-table';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
-import {
-  category,
-  emptyPage,
-  functionOf,
-  kindOf,
-  pageBytes,
-  TILE_CELLS,
-  type CellPage
-} from '../tiles/cell-page';
+import { emptyPage, pageBytes, type CellPage } from '../tiles/cell-page';
+import { category, functionOf, kindOf, TILE_CELLS } from '../tiles/cell-plane';
 import { pageSeconds, Pyramid } from '../tiles/pyramid';
 import { makeTile, type TileAnswer } from '../tiles/tile';
 
@@ -323,10 +316,13 @@ function expectPage(
   }
 }
 
-/** All columns of the boxes that stand for one run or part each. */
+/** What cells are never: drawn as it is. */
+const EXACT = 255;
+
+/** All columns of the boxes that stand for one run or part each, and of marks of failed runs. */
 function exactBoxes({ columns: c, functions }: TileAnswer): string[] {
   return [...c.run.keys()]
-    .filter(i => c.run[i] !== NONE_U32)
+    .filter(i => c.cover[i] === EXACT)
     .map(i =>
       [
         c.laneIndex[i],
@@ -363,13 +359,67 @@ function expectedBoxes(
         nameOf(shape.function),
         shape.kind,
         shape.layer === 'strip' ? 1 : 0,
-        255,
+        EXACT,
         shape.run,
         shape.tasks,
         ...cells.map(each => each.toFixed(2))
       ].join(' ');
     })
     .sort();
+}
+
+/** As a tile has them: failed runs in cells, each where it begins, those of neighbouring cells together. */
+function expectedMarks(
+  shapes: readonly Shape[],
+  level: number,
+  index: number
+): string[] {
+  const width = 2 ** level;
+  const byCell = new Map<number, Shape[]>();
+  for (const shape of shapes) {
+    const cell = Math.floor(inPage(shape, level, index).from / width);
+    if (
+      shape.kind === BoxKind.Failed &&
+      shape.layer === 'runs' &&
+      isCell(shape, level) &&
+      cell >= 0 &&
+      cell < TILE_CELLS
+    ) {
+      const at = shape.laneIndex * TILE_CELLS + cell;
+      byCell.set(at, [...(byCell.get(at) ?? []), shape]);
+    }
+  }
+  const marks: string[] = [];
+  for (const at of byCell.keys()) {
+    const cell = at % TILE_CELLS;
+    if (cell > 0 && byCell.has(at - 1)) {
+      continue;
+    }
+    const own: Shape[] = [];
+    let end = cell;
+    for (; end < TILE_CELLS && byCell.has(at - cell + end); end++) {
+      own.push(...byCell.get(at - cell + end)!);
+    }
+    const [only] = own as [Shape];
+    const isOne = own.length === 1;
+    const { from, to } = inPage(only, level, index);
+    marks.push(
+      [
+        Math.floor(at / TILE_CELLS),
+        isOne ? nameOf(only.function) : undefined,
+        BoxKind.Failed,
+        0,
+        EXACT,
+        isOne ? only.run : NONE_U32,
+        own.length,
+        ...(isOne
+          ? [from / width, to / width].map(Math.fround)
+          : [cell, end]
+        ).map(each => each.toFixed(2))
+      ].join(' ')
+    );
+  }
+  return marks;
 }
 
 /** The boxes of cells show each cell of the page once, in its colour and nearly at its cover, in as few boxes as that allows. */
@@ -379,7 +429,7 @@ function expectCells(
   log: LogStore,
   level: number
 ): void {
-  const aggregates = [...c.run.keys()].filter(i => c.run[i] === NONE_U32);
+  const aggregates = [...c.run.keys()].filter(i => c.cover[i] !== EXACT);
   for (const layer of ['runs', 'held', 'strip'] as const) {
     const plane = page[layer];
     /** By cell, one lane after another: its box, one higher. */
@@ -464,7 +514,13 @@ describe('tiles of runs, parts and executions', () => {
             index
           );
           const tile = complete(makeTile(log, direct, level, index, 0));
-          expect(exactBoxes(tile)).toEqual(expectedBoxes(shapes, level, index));
+          const exact = [
+            ...expectedBoxes(shapes, level, index),
+            ...expectedMarks(shapes, level, index)
+          ].sort();
+          expect(exactBoxes(tile)).toEqual(exact);
+          const other = complete(makeTile(log, joined, level, index, 0));
+          expect(exactBoxes(other)).toEqual(exact);
           expectCells(tile, page, log, level);
           expect([tile.level, tile.index]).toEqual([level, index]);
         }

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
-import { PartKind, RunStatus } from '../../records/enumerations';
+import { BoxKind, PartKind, RunStatus } from '../../records/enumerations';
+import type { LaneId } from '../../records/ids';
 import { drawRuns } from '../../testing/run-from-text';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { compileFilter } from '../filter';
 import { complete } from '../folds/context';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
+import type { Filter } from '../../wire/panel-link';
 import { pageSeconds, Pyramid } from '../tiles/pyramid';
 import { makeTile, type TileAnswer } from '../tiles/tile';
 import { tile } from './ask';
@@ -123,11 +125,13 @@ describe('tiles', () => {
         '0 f read_orders 0-8 255 1',
         '0 m read_orders 0-2 255 0'
       ]);
-      // Closer than a cell, the same.
+      // Closer than a cell, the same, and the failed run over it.
       expect(boxes(tile(log, 6, 0)).map(box => box.slice(0, 3))).toEqual([
         '0 f',
-        '0 m'
+        '0 m',
+        '0 f'
       ]);
+      expect(boxes(tile(log, 6, 0)).at(-1)).toBe('0 f read_orders 0-1 255 1');
       // Of the functions that are chosen, what they took.
       const chosen = { functions: ['to_string_dtype'] };
       expect(boxes(tile(log, 3, 0, chosen))).toEqual([
@@ -308,5 +312,142 @@ describe('tiles of any run', () => {
       ]);
       expect(complete(pyramid.page(9, 0, 0)).runs).toBeNull();
     }
+  });
+});
+
+describe('runs that fail at once', () => {
+  const RUNS = 5000;
+  const FAILED = [411, 2500, 4999];
+  const SECONDS = 0.002;
+
+  /** Of one lane, one run after another; those that fail take 20 µs. */
+  function logOf(failed: ReadonlySet<number>, status: RunStatus): LogStore {
+    const log = new LogStore('fails');
+    ingestBlock(log, rowsToBlock(1, 'names', [{ id: 1, text: 'inc' }]));
+    ingestBlock(
+      log,
+      rowsToBlock(
+        2,
+        'runs',
+        Array.from({ length: RUNS }, (_, run) => ({
+          run,
+          node: run,
+          function: 1,
+          start: run * SECONDS,
+          duration: failed.has(run) ? 2e-5 : SECONDS,
+          status: failed.has(run) ? status : RunStatus.Ok
+        }))
+      )
+    );
+    return log;
+  }
+
+  /** Of all tiles of a level: [runs, number of the run or −1, start, end]. */
+  function failedAt(log: LogStore, level: number, filter: Filter = {}) {
+    const found: number[][] = [];
+    const tiles = Math.ceil((RUNS * SECONDS) / pageSeconds(level));
+    for (let index = 0; index < tiles; index++) {
+      const { columns: c } = tile(log, level, index, filter);
+      const seconds = (cells: number) =>
+        index * pageSeconds(level) + (cells * 2 ** level) / 1e6;
+      for (let i = 0; i < c.run.length; i++) {
+        if (c.kind[i] === BoxKind.Failed && c.cover[i] === 255) {
+          const run = c.run[i] === AGGREGATE ? -1 : c.run[i]!;
+          const ends = [seconds(c.from[i]!), seconds(c.to[i]!)];
+          found.push([c.tasks[i]!, run, ...ends]);
+        }
+      }
+    }
+    return found;
+  }
+
+  it.each([RunStatus.Failed, RunStatus.Lost])(
+    'are seen at every level, with their own number and times: status %i',
+    status => {
+      const log = logOf(new Set(FAILED), status);
+      for (let level = 7; level <= 22; level++) {
+        const found = failedAt(log, level);
+        const count = found.reduce((sum, [runs]) => sum + runs!, 0);
+        expect([level, count]).toEqual([level, FAILED.length]);
+        for (const [runs, run, from, to] of found) {
+          const own = FAILED.filter(
+            each => each * SECONDS >= from! - 1e-6 && each * SECONDS < to!
+          );
+          expect(own).toHaveLength(runs!);
+          if (run !== -1) {
+            expect(own).toEqual([run]);
+            // (single precision, of 512 cells)
+            expect(to! - from!).toBeCloseTo(2e-5, 5);
+          }
+        }
+        // As long as they begin in cells apart each is one.
+        expect(found.length).toBe(level < 20 ? 3 : found.length);
+      }
+    }
+  );
+
+  it('are in the tile in which they begin, and in no other', () => {
+    const border = pageSeconds(6);
+    const log = new LogStore('border');
+    const rows = [border - 1e-5, border, border + 1e-5].map((start, run) => ({
+      run,
+      lane: run,
+      start,
+      duration: 2e-5,
+      status: RunStatus.Failed
+    }));
+    ingestBlock(log, rowsToBlock(1, 'runs', rows));
+    const runs = [0, 1, 2].map(index => {
+      const { cover, run } = tile(log, 6, index).columns;
+      return [...run].filter((_, i) => cover[i] === 255);
+    });
+    expect(runs).toEqual([[0], [1, 2], []]);
+  });
+
+  it('are not in tiles of a filter that hides them', () => {
+    const log = logOf(new Set(FAILED), RunStatus.Failed);
+    for (const level of [8, 14, 20]) {
+      const at = (filter: Filter) => failedAt(log, level, filter).length;
+      expect(at({ status: ['ok'] })).toBe(0);
+      expect(at({ notFunctions: ['inc'] })).toBe(0);
+      expect(at({ status: ['failed'] })).toBe(failedAt(log, level).length);
+    }
+  });
+
+  it('are one mark of neighbouring cells, which says how many', () => {
+    const all = new Set(Array.from({ length: RUNS }, (_, run) => run));
+    const log = logOf(all, RunStatus.Failed);
+    // A cell is 2.05 ms: each has one that begins in it, but for a few of two.
+    const found = failedAt(log, 12);
+    expect(found.length).toBeLessThan(10);
+    expect(found.reduce((sum, [runs]) => sum + runs!, 0)).toBe(RUNS);
+    expect(new Set(found.map(([, run]) => run))).toEqual(new Set([-1]));
+  });
+
+  it('leave tiles without any as they are', () => {
+    const page = complete(
+      new Pyramid(
+        logOf(new Set(), RunStatus.Failed),
+        compileFilter({}, new LogStore('none'))
+      ).page(14, 0, Infinity)
+    );
+    expect(page.runs).not.toBeNull();
+    expect(page.failed).toBeNull();
+  });
+
+  it('are seen when their rows are gone', () => {
+    const log = new LogStore('gone');
+    const cell = 2 ** log.retired.level / 1e6;
+    const lane = log.shape.laneIndex(0 as LaneId);
+    log.retired.add(lane, 1, 3.5 * cell, 2 * cell);
+    log.retired.add(lane, 1, 7.5 * cell, 0, true);
+    log.droppedBefore = 9 * cell;
+    const marks = (filter: Filter) =>
+      boxes(tile(log, log.retired.level, 0, filter)).filter(box =>
+        box.includes(' f ')
+      );
+    expect(marks({})).toEqual(['0 f – 7-8 255 1']);
+    // Whether they pass a filter nobody knows.
+    expect(marks({ status: ['failed'] })).toEqual([]);
   });
 });

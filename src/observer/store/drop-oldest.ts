@@ -1,4 +1,5 @@
-import { RunStatus } from '../../records/enumerations';
+import { boxOfRun } from '../../records/box-kinds';
+import { BoxKind, RunStatus } from '../../records/enumerations';
 import { STATUS_REPLACED, type LogStore } from './log-store';
 
 /**
@@ -21,7 +22,8 @@ export function dropOverdueRuns(log: LogStore): void {
       // A run that was given back before it began is never drawn.
       if (status[i] !== RunStatus.Missing || length > 0) {
         const index = log.shape.laneIndex(lane[i]!);
-        log.retired.add(index, fn[i]!, start[i]!, length);
+        const isFailed = boxOfRun(status[i]!) === BoxKind.Failed;
+        log.retired.add(index, fn[i]!, start[i]!, length, isFailed);
       }
       log.droppedBefore = Math.max(log.droppedBefore, start[i]! + length);
       rows++;

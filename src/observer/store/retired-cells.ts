@@ -5,9 +5,11 @@ import { majorityVote } from './majority-vote';
 const PAGE_CELLS = 512;
 const FIRST_LEVEL = 12;
 const PAGE_BYTES = 16 * PAGE_CELLS;
-/** 16 MB. */
+/** Of a page in which runs failed, more. */
+const FAILED_BYTES = 4 * PAGE_CELLS;
+/** 16 MB, and 4 MB if runs failed everywhere. */
 const MOST_PAGES = 2000;
-/** With more lanes than that: a page of each, 64 MB. */
+/** With more lanes than that: a page of each, 64 MB, and 16 MB. */
 const MOST_LANES = 8192;
 /** So many go at a time: to look for the oldest takes all of them. */
 const FORGOTTEN_LANES = MOST_LANES / 8;
@@ -26,6 +28,8 @@ type RetiredPage = {
   readonly function: Uint32Array;
   readonly weight: Float32Array;
   readonly runs: Uint32Array;
+  /** How many of them failed or were lost; null: none. */
+  failed: Uint32Array | null;
 };
 
 type RetiredLane = {
@@ -36,7 +40,7 @@ type RetiredLane = {
 
 /**
  * What the task stream shows of runs whose rows were dropped: per lane index and cell of 2^level µs the time covered, the function that took
- * most of it ({@link majorityVote}) and the number of runs.
+ * most of it ({@link majorityVote}) and the number of runs, and of those that failed.
  *
  * Cells begin at 4.1 ms wide. When there are too many pages, or runs cover too many cells again and again, neighbouring cells are joined
  * and the level rises by one: memory and time stay bounded for a log of any length, and the oldest part of a long log gets coarser, never
@@ -46,6 +50,7 @@ type RetiredLane = {
 export class RetiredCells {
   private _lanes = new Map<LaneIndex, RetiredLane>();
   private _pages = 0;
+  private _failedPages = 0;
   /** Whether neighbouring pages could be joined: those next to the log's begin stay where they are. */
   private _canJoin = false;
   private _level = FIRST_LEVEL;
@@ -61,7 +66,7 @@ export class RetiredCells {
   }
 
   get nbytes(): number {
-    return PAGE_BYTES * this._pages;
+    return PAGE_BYTES * this._pages + FAILED_BYTES * this._failedPages;
   }
 
   page(laneIndex: LaneIndex, index: number): RetiredPage | undefined {
@@ -69,7 +74,13 @@ export class RetiredCells {
   }
 
   /** Adds a run; times in seconds. One that begins or ends at no time is shown nowhere. */
-  add(laneIndex: LaneIndex, fn: number, start: number, duration: number): void {
+  add(
+    laneIndex: LaneIndex,
+    fn: number,
+    start: number,
+    duration: number,
+    isFailed = false
+  ): void {
     const from = start * 1e6;
     const to = from + duration * 1e6;
     if (!Number.isFinite(from) || !Number.isFinite(to)) {
@@ -84,7 +95,11 @@ export class RetiredCells {
     this._stepsLeft += STEPS_PER_RUN;
     const cell = Math.floor(from / 2 ** this._level);
     const page = this._made(laneIndex, Math.floor(cell / PAGE_CELLS), to);
-    page.runs[cell - Math.floor(cell / PAGE_CELLS) * PAGE_CELLS]! += 1;
+    const own = cell - Math.floor(cell / PAGE_CELLS) * PAGE_CELLS;
+    page.runs[own]! += 1;
+    if (isFailed) {
+      this._failedOf(page)[own]! += 1;
+    }
     let at = from;
     do {
       at = this._coverPage(laneIndex, fn, at, to);
@@ -160,10 +175,19 @@ export class RetiredCells {
     return page;
   }
 
+  private _failedOf(page: RetiredPage): Uint32Array {
+    if (page.failed === null) {
+      page.failed = new Uint32Array(PAGE_CELLS);
+      this._failedPages++;
+    }
+    return page.failed;
+  }
+
   private _coarsen(): void {
     const finer = this._lanes;
     this._lanes = new Map();
     this._pages = 0;
+    this._failedPages = 0;
     this._canJoin = false;
     this._level++;
     for (const [laneIndex, { pages, end }] of finer) {
@@ -171,6 +195,12 @@ export class RetiredCells {
         const half = (index & 1) * (PAGE_CELLS / 2);
         const coarse = this._made(laneIndex, Math.floor(index / 2), end);
         joinCells(page, coarse, half);
+        if (page.failed !== null) {
+          const failed = this._failedOf(coarse);
+          page.failed.forEach((count, cell) => {
+            failed[half + (cell >> 1)]! += count;
+          });
+        }
       }
     }
     this._stepsLeft = MOST_STEPS_PER_PAGE * Math.max(MOST_PAGES, this._pages);
@@ -184,6 +214,9 @@ export class RetiredCells {
     )) {
       this._lanes.delete(laneIndex);
       this._pages -= pages.size;
+      for (const { failed } of pages.values()) {
+        this._failedPages -= failed === null ? 0 : 1;
+      }
     }
   }
 }
@@ -216,6 +249,7 @@ function emptyPage(): RetiredPage {
     busy: new Float32Array(PAGE_CELLS),
     function: new Uint32Array(PAGE_CELLS),
     weight: new Float32Array(PAGE_CELLS),
-    runs: new Uint32Array(PAGE_CELLS)
+    runs: new Uint32Array(PAGE_CELLS),
+    failed: null
   };
 }

@@ -2,7 +2,7 @@ import type { LaneIndex } from '../../records/ids';
 import { NONE_U16 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import type { TileColumns } from '../../wire/panel-link';
-import { SEVERAL_FUNCTIONS } from './cell-page';
+import { SEVERAL_FUNCTIONS } from './cell-plane';
 
 /** In the function column: no single function (cells of one kind, several functions). */
 const NO_FUNCTION = NONE_U16;

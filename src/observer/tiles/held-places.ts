@@ -12,7 +12,7 @@ import { besideRuns } from '../folds/beside-runs';
 import { CHUNK_MASK } from '../store/column-table';
 import { durationClass } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { category } from './cell-page';
+import { category } from './cell-plane';
 import type { ClassSpan, RowSink } from './scan-rows';
 
 type Held = {

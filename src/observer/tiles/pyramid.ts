@@ -1,17 +1,17 @@
 import { BoxKind } from '../../records/enumerations';
 import type { LaneIndex } from '../../records/ids';
 import type { CompiledFilter } from '../filter';
+import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import {
-  category,
   emptyPage,
-  laneIndices,
+  failedOf,
   layerOf,
   LAYERS,
   pageBytes,
-  TILE_CELLS,
   type CellPage
 } from './cell-page';
+import { category, kindOf, laneIndices, TILE_CELLS } from './cell-plane';
 import { scanHeld } from './held-places';
 import {
   type Grouping,
@@ -130,6 +130,9 @@ export class Pyramid {
             layerOf(page, layer).addFiner(plane, half);
           }
         }
+        if (finer.failed !== null) {
+          failedOf(page).addFiner(finer.failed, half);
+        }
       }
       yield* this._scan(
         page,
@@ -173,18 +176,35 @@ export class Pyramid {
     let runs = page.runs;
     let held = page.held;
     let strip = page.strip;
+    const fail = (
+      row: LaneIndex,
+      run: number,
+      fn: number,
+      start: number,
+      duration: number
+    ) => {
+      if (start >= from && start < to) {
+        const begin = ((start - from) * 1e6) / cell;
+        failedOf(page).add(row, run, fn, begin, (duration * 1e6) / cell);
+      }
+    };
     yield* scanRuns(
       log,
       this.filter,
       classes,
       from,
       to,
-      (_row, laneIndex, start, duration, value) => {
+      (at, laneIndex, start, duration, value) => {
         const row = place(laneIndex);
         if (row >= 0 && row < lanes) {
           const begin = (start - from) * 1e6;
           runs ??= layerOf(page, 'runs');
           runs.cover(row, value, begin, begin + duration * 1e6, cell);
+          if (kindOf(value) === BoxKind.Failed) {
+            const { columns } = log.runs.chunkOf(at)!;
+            const j = at & CHUNK_MASK;
+            fail(row, columns.run[j]!, columns.function[j]!, start, duration);
+          }
         }
       }
     );
@@ -194,7 +214,7 @@ export class Pyramid {
       classes,
       from,
       to,
-      (_row, _run, laneIndex, start, duration, value, isHeld, isExecution) => {
+      (at, runRow, laneIndex, start, duration, value, isHeld, isExecution) => {
         const row = place(laneIndex);
         if (row >= 0 && row < lanes) {
           const begin = (start - from) * 1e6;
@@ -204,6 +224,17 @@ export class Pyramid {
               ? (held ??= layerOf(page, 'held'))
               : (strip ??= layerOf(page, 'strip'));
           plane.cover(row, value, begin, begin + duration * 1e6, cell);
+          if (isExecution && kindOf(value) === BoxKind.Failed) {
+            const run = log.runs.chunkOf(runRow)!.columns.run;
+            const fn = log.parts.chunkOf(at)!.columns.function;
+            fail(
+              row,
+              run[runRow & CHUNK_MASK]!,
+              fn[at & CHUNK_MASK]!,
+              start,
+              duration
+            );
+          }
         }
       }
     );
@@ -287,6 +318,10 @@ export class Pyramid {
         }
         if (begin >= 0) {
           plane.count[origin + first]! += source.runs[at]!;
+          const failed = source.failed?.[at] ?? 0;
+          if (failed > 0) {
+            failedOf(page).addUnknown(row, first, failed);
+          }
         }
       }
     }

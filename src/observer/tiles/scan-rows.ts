@@ -11,7 +11,7 @@ import type { CompiledFilter } from '../filter';
 import { CHUNK_SHIFT, CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT, type ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { category } from './cell-page';
+import { category } from './cell-plane';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
 export type RowSink = (

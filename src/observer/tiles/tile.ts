@@ -1,15 +1,16 @@
-import { NONE_U32 } from '../../records/enumerations';
+import { BoxKind, NONE_U32 } from '../../records/enumerations';
 import type { TileColumns, TileHeader } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { ThreadStep } from '../store/cluster-shape';
 import type { LogStore } from '../store/log-store';
+import type { CellPage } from './cell-page';
 import {
   functionOf,
   kindOf,
   laneIndices,
   TILE_CELLS,
   type CellPlane
-} from './cell-page';
+} from './cell-plane';
 import { BoxList } from './box-list';
 import { scanHeld } from './held-places';
 import type { LaneRows } from './lane-rows';
@@ -33,6 +34,7 @@ export type TileAnswer = Omit<TileHeader, 'logSeq'> & {
  *     lane   ├── exact ──┤ ▒▒▒▒▓▓▓▓░░ ├──── exact ────┤        ▒ ▓ ░: cells by dominating function, by cover
  *     parts     ├ red ┤       ▪                                tasks = 0: they lie over the box of their run
  *     strip                 ─────                              strip = 1: behind other work
+ *     failed ┃      ┃               ┃                          failed runs of less than a cell, over all: tasks = how many of neighbouring cells
  *     of a run that has seceded, in a thread's lane:           tasks = 0: its own box is beside the threads
  *
  * Where groups of workers have a row each, all are cells, covered by the share that was busy of the threads that were there. Boxes come in drawing order. If they are too many for one message, cells twice, four times … as wide are used, in the same coordinates.
@@ -97,7 +99,35 @@ function* boxesOf(
   }
   addCells(boxes, page.held, window, rows, 0, false);
   addCells(boxes, page.strip, window, rows, 1, false);
+  addFailed(boxes, page, window, rows);
   return boxes;
+}
+
+/** Marks of failed runs that are no boxes of their own, over all others: of a group's row each in its cell alone, since its threads share the row. */
+function addFailed(
+  boxes: BoxList,
+  { failed, lanes }: CellPage,
+  { firstCell, cells, scale }: CellWindow,
+  { laneOf, threads }: LaneRows
+): void {
+  if (failed === null) {
+    return;
+  }
+  for (const row of laneIndices(lanes)) {
+    for (const mark of failed.marks(row, firstCell, cells, threads === null)) {
+      boxes.add(
+        laneOf === null ? row : laneOf[row]!,
+        (mark.from - firstCell) * scale,
+        (mark.to - firstCell) * scale,
+        mark.function,
+        BoxKind.Failed,
+        0,
+        255,
+        mark.run,
+        mark.runs
+      );
+    }
+  }
 }
 
 function* addExact(

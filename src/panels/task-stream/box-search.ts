@@ -4,6 +4,7 @@
  */
 import type { LaneIndex } from '../../records/ids';
 import { NONE_U32 } from '../../records/enumerations';
+import { isOfFailedRuns } from '../../charts/lane-raster';
 import type { TileData } from '../../feed/feed-types';
 import { cellSeconds, tileSeconds } from './tile-plan';
 
@@ -35,7 +36,7 @@ export function boxAt(
   let found: number | null = null;
   let foundInStrip = false;
   for (let row = 0; row < tile.laneIndex.length; row += 1) {
-    if (tile.laneIndex[row] !== laneIndex) {
+    if (tile.laneIndex[row] !== laneIndex || isOfFailedRuns(tile, row)) {
       continue;
     }
     const from = tile.from[row] as number;
@@ -60,7 +61,7 @@ export function boxAt(
   return found === null ? null : boxOf(tile, found);
 }
 
-function boxOf(tile: TileData, row: number): FoundBox {
+export function boxOf(tile: TileData, row: number): FoundBox {
   const origin = tile.index * tileSeconds(tile.level);
   const cell = cellSeconds(tile.level);
   return {

@@ -1,11 +1,10 @@
 /**
- * What may carry a label or a mark: failed boxes as a whole, and compute boxes that are wide enough, without what parts cover at their
+ * What may carry a label: compute boxes that are wide enough, without what parts cover at their
  * beginning and end, and what tasks held that are drawn beside the threads:
  *
  *   run   |▒transfer▒| fit_fold            |▒write▒|
  *                     from ··············· to
  */
-import { BoxKind } from '../../records/enumerations';
 import { isBoxOfFunction } from '../../records/box-kinds';
 import { liesOver } from '../../charts/lane-raster';
 import type { TileData } from '../../feed/feed-types';
@@ -32,11 +31,7 @@ export function notesOf(tile: TileData): readonly Note[] {
       continue;
     }
     const whole = byRun.get(run);
-    if (
-      liesOver(tile, row) &&
-      whole !== undefined &&
-      tile.kind[whole.row] !== BoxKind.Failed
-    ) {
+    if (liesOver(tile, row) && whole !== undefined) {
       // Parts come after the box of their run, in order of time.
       if (from <= whole.from + 0.5) {
         whole.from = Math.max(whole.from, to);
@@ -46,7 +41,7 @@ export function notesOf(tile: TileData): readonly Note[] {
     }
     const isWide =
       isBoxOfFunction(kind) && tile.cover[row] === 255 && to - from >= cells;
-    if (kind === BoxKind.Failed || isWide) {
+    if (isWide) {
       const note = { row, from, to };
       notes.push(note);
       if (tile.tasks[row] !== 0) {

@@ -1,11 +1,12 @@
 /**
  * What is drawn over the boxes, in pictures too, and over the bitmaps again in each frame, since there is little of
- * it: running tasks, names in boxes wide enough, ✕ in failed ones, the outline
+ * it: running tasks, names in boxes wide enough, what failed, the outline
  * of the selected task, the chosen range, the line of now.
  */
 import { shownText } from '../../base/shown-text';
 import { BoxKind } from '../../records/enumerations';
 import type { IInk } from '../../charts/ink';
+import { Crosses, drawFailedMark } from '../../charts/failed-marks';
 import {
   type BoxArea,
   hatchSeceded,
@@ -17,6 +18,7 @@ import { runningFill, textOn } from '../../charts/theme';
 import type { LaneIndex } from '../../records/ids';
 import type { TileData } from '../../feed/feed-types';
 import { formatDuration } from '../format';
+import { failedInView } from './failed-in-view';
 import { LABEL_FROM, LABEL_PADDING, type Note, notesOf } from './lane-notes';
 import {
   boxPixels,
@@ -44,6 +46,8 @@ export class LaneOverlay {
   draw(context: IInk, scene: LaneScene): void {
     this._drawRunning(context, scene);
     this._drawLabels(context, scene);
+    this._drawFailed(context, scene);
+    this._drawSelected(context, scene);
     this._drawRange(context, scene);
     this._drawNow(context, scene);
   }
@@ -185,14 +189,11 @@ export class LaneOverlay {
     return true;
   }
 
-  /** Names in wide boxes, ✕ in failed ones, the outline of the selected one. */
+  /** Names in wide boxes. */
   private _drawLabels(context: IInk, scene: LaneScene): void {
-    const { palette, pixelRatio: ratio, selectedRun } = scene;
+    const { pixelRatio: ratio } = scene;
     const { level, first, count } = scene.tiles;
     const tops = laneTops(scene);
-    /** Its own, and each that the task held of a thread, with an outline around all rows of it. */
-    const own: BoxArea[] = [];
-    const held = new Map<LaneIndex, HeldBox[]>();
     for (let index = first; index < first + count; index += 1) {
       const tile = scene.tileOf(level, index);
       if (tile === null) {
@@ -215,9 +216,6 @@ export class LaneOverlay {
         if (tile.kind[row] === BoxKind.Seceded) {
           const name = tile.functions[tile.function[row] as number] ?? '';
           this._drawHeldLabel(context, scene, name, { ...box, y, height });
-        } else if (tile.kind[row] === BoxKind.Failed) {
-          const shape = { ...box, y, height };
-          markFailed(context, palette, shape, scene.width * ratio, ratio);
         } else if (box.right - box.left >= LABEL_FROM * ratio) {
           const name = tile.functions[tile.function[row] as number] ?? '';
           const fill = colourOf(scene, 0, name);
@@ -233,39 +231,75 @@ export class LaneOverlay {
           );
         }
       }
-      if (selectedRun !== null) {
-        for (let row = 0; row < tile.run.length; row += 1) {
-          const top = tops.get(tile.laneIndex[row]!);
-          if (
-            tile.run[row] === selectedRun &&
-            tile.strip[row] !== 1 &&
-            top !== undefined
-          ) {
-            const box = {
-              ...boxPixels(scene, tile, row),
-              ...laneBox(scene, top, false)
-            };
-            if (tile.kind[row] !== BoxKind.Seceded) {
-              own.push(box);
-              continue;
-            }
-            const laneIndex = tile.laneIndex[row]!;
-            const inLane = held.get(laneIndex) ?? [];
-            held.set(laneIndex, inLane);
-            // The last one goes on here if it reaches into this tile. (By pixels it may be another: each tile has its beginning rounded
-            // otherwise. And in a tile that is still to come it may have ended, and another begun.)
-            const last = inLane.at(-1);
-            const tileBegin = index * CELLS_PER_TILE;
-            const before =
-              (tile.from[row] as number) < 0 && (last?.end ?? 0) >= tileBegin
-                ? last
-                : undefined;
-            const end = tileBegin + (tile.to[row] as number);
-            if (before === undefined) {
-              inLane.push({ boxes: [box], end });
-            } else {
-              before.boxes.push(box);
-            }
+    }
+  }
+
+  /** ✕ in failed boxes, and marks of those that are too narrow to be seen. */
+  private _drawFailed(context: IInk, scene: LaneScene): void {
+    const { palette, pixelRatio: ratio } = scene;
+    const width = scene.width * ratio;
+    const tops = laneTops(scene);
+    for (const [lane, { wide, marks }] of failedInView(scene, tops)) {
+      const place = laneBox(scene, tops.get(lane)!, false);
+      const crosses = new Crosses(ratio);
+      for (const { left, right } of wide) {
+        if (right >= 0 && left <= width) {
+          markFailed(context, palette, { left, right, ...place }, width, ratio);
+        }
+      }
+      for (const mark of marks) {
+        drawFailedMark(context, palette, mark, place, crosses, width, ratio);
+      }
+    }
+  }
+
+  /** The outline of the selected task. */
+  private _drawSelected(context: IInk, scene: LaneScene): void {
+    const { palette, pixelRatio: ratio, selectedRun } = scene;
+    if (selectedRun === null) {
+      return;
+    }
+    const { level, first, count } = scene.tiles;
+    const tops = laneTops(scene);
+    /** Its own, and each that the task held of a thread, with an outline around all rows of it. */
+    const own: BoxArea[] = [];
+    const held = new Map<LaneIndex, HeldBox[]>();
+    for (let index = first; index < first + count; index += 1) {
+      const tile = scene.tileOf(level, index);
+      if (tile === null) {
+        continue;
+      }
+      for (let row = 0; row < tile.run.length; row += 1) {
+        const top = tops.get(tile.laneIndex[row]!);
+        if (
+          tile.run[row] === selectedRun &&
+          tile.strip[row] !== 1 &&
+          top !== undefined
+        ) {
+          const box = {
+            ...boxPixels(scene, tile, row),
+            ...laneBox(scene, top, false)
+          };
+          if (tile.kind[row] !== BoxKind.Seceded) {
+            own.push(box);
+            continue;
+          }
+          const laneIndex = tile.laneIndex[row]!;
+          const inLane = held.get(laneIndex) ?? [];
+          held.set(laneIndex, inLane);
+          // The last one goes on here if it reaches into this tile. (By pixels it may be another: each tile has its beginning rounded
+          // otherwise. And in a tile that is still to come it may have ended, and another begun.)
+          const last = inLane.at(-1);
+          const tileBegin = index * CELLS_PER_TILE;
+          const before =
+            (tile.from[row] as number) < 0 && (last?.end ?? 0) >= tileBegin
+              ? last
+              : undefined;
+          const end = tileBegin + (tile.to[row] as number);
+          if (before === undefined) {
+            inLane.push({ boxes: [box], end });
+          } else {
+            before.boxes.push(box);
           }
         }
       }

@@ -48,16 +48,19 @@ export type LaneScene = {
   readonly range: { readonly from: number; readonly to: number } | null;
 };
 
-function pixelsPerSecond(scene: LaneScene): number {
+/** Where time lies in pixels. */
+type TimeScale = Pick<LaneScene, 'view' | 'width' | 'pixelRatio'>;
+
+function pixelsPerSecond(scene: TimeScale): number {
   return (scene.width * scene.pixelRatio) / (scene.view.to - scene.view.from);
 }
 
-export function pixelsPerCell(scene: LaneScene, level: number): number {
+export function pixelsPerCell(scene: TimeScale, level: number): number {
   return cellSeconds(level) * pixelsPerSecond(scene);
 }
 
 /** Global device pixel of the left border; whole, so that bitmaps are copied without blur. */
-export function leftPixel(scene: LaneScene): number {
+export function leftPixel(scene: TimeScale): number {
   return Math.round(scene.view.from * pixelsPerSecond(scene));
 }
 
@@ -66,7 +69,7 @@ export function pixelX(scene: LaneScene, seconds: number): number {
 }
 
 export function cellPixels(
-  scene: LaneScene,
+  scene: TimeScale,
   tile: TileData,
   from: number,
   to: number
@@ -81,7 +84,7 @@ export function cellPixels(
 }
 
 export function boxPixels(
-  scene: LaneScene,
+  scene: TimeScale,
   tile: TileData,
   row: number
 ): { left: number; right: number } {
@@ -109,7 +112,7 @@ export function laneTops(scene: LaneScene): Map<LaneIndex, number> {
 
 /** Device pixels of a box's row within its lane. */
 export function laneBox(
-  scene: LaneScene,
+  scene: Pick<LaneScene, 'layout' | 'pixelRatio'>,
   top: number,
   isStrip: boolean
 ): { y: number; height: number } {

@@ -6,11 +6,19 @@
 import type { LaneIndex } from '../../records/ids';
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
+import { markAt } from '../../charts/failed-marks';
 import { contextOf } from '../../charts/sized-canvas';
 import type { SelectionModel } from '../../feed/selection';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import type { ITheme } from '../panel-context';
-import { AGGREGATE_RUN, boxAt, boxOfRun, type FoundBox } from './box-search';
+import {
+  AGGREGATE_RUN,
+  boxAt,
+  boxOf,
+  boxOfRun,
+  type FoundBox
+} from './box-search';
+import { failedInView } from './failed-in-view';
 import { axisTicks, bandShapes } from './figure';
 import { BAND_HEIGHT, paintAxis, paintBands } from './frame-painter';
 import {
@@ -20,7 +28,7 @@ import {
   layOutLanes
 } from './lane-layout';
 import { LanePainter } from './lane-painter';
-import type { LaneScene } from './lane-scene';
+import { laneBox, type LaneScene } from './lane-scene';
 import type { TaskStreamModel } from './model';
 import { bandLevels, BOX_KINDS, type HoveredBox } from './rows';
 import type { TileRange } from './tile-plan';
@@ -159,6 +167,10 @@ export class LanesDrawing implements IDisposable {
         notFunctions !== undefined ||
         spans !== undefined
     };
+    const failed = this._failedAt(place.lane, x, y);
+    if (failed !== null) {
+      return { ...common, ...failed };
+    }
     const running = this._running().find(
       task =>
         task.laneIndex === place.lane.laneIndex &&
@@ -226,6 +238,40 @@ export class LanesDrawing implements IDisposable {
       from: found.from,
       to: found.to,
       running: false
+    };
+  }
+
+  /** What is drawn as a mark is found where the mark is. */
+  private _failedAt(
+    { laneIndex, top }: { readonly laneIndex: LaneIndex; readonly top: number },
+    x: number,
+    y: number
+  ) {
+    const scene = this._timeScene();
+    const ratio = scene.pixelRatio;
+    const { marks = [] } =
+      failedInView(scene, new Set([laneIndex])).get(laneIndex) ?? {};
+    const scrolled = this._canvases?.scroller.scrollTop ?? 0;
+    const lane = laneBox(scene, top - scrolled, false);
+    const mark = markAt(marks, lane, x * ratio, y * ratio, ratio);
+    if (mark === undefined) {
+      return null;
+    }
+    const boxes = mark.of.map(({ tile, row }) => boxOf(tile, row));
+    const [{ tile, row }] = boxes as [FoundBox];
+    const isOne = mark.runs === 1 && tile.run[row] !== AGGREGATE_RUN;
+    return {
+      run: isOne ? (tile.run[row] as number) : null,
+      function: isOne
+        ? (tile.functions[tile.function[row] as number] ?? '')
+        : '',
+      kind: 'failed' as const,
+      inStrip: false,
+      tasks: mark.runs,
+      from: Math.min(...boxes.map(box => box.from)),
+      to: Math.max(...boxes.map(box => box.to)),
+      running: false,
+      ...((!isOne || this._model.showsGroups) && { isMark: true as const })
     };
   }
 
@@ -384,14 +430,9 @@ export class LanesDrawing implements IDisposable {
     const lanes = contextOf(canvases.lanes, width, height, ratio);
     if (lanes) {
       const scene: LaneScene = {
-        view,
-        width,
+        ...this._timeScene(),
         height,
         scrollTop: canvases.scroller.scrollTop,
-        pixelRatio: ratio,
-        layout: this._layout,
-        tiles: this._tiles,
-        tileOf: (level, index) => model.tileOf(level, index),
         slots: model.slots,
         slotsVersion: model.slotsVersion,
         colourBy: model.colourBy,
@@ -409,6 +450,19 @@ export class LanesDrawing implements IDisposable {
     }
     this._sayPainted();
     this._growLater();
+  }
+
+  /** What decides where boxes lie. */
+  private _timeScene() {
+    const { view } = this._model;
+    return {
+      view,
+      width: this._width,
+      pixelRatio: window.devicePixelRatio || 1,
+      layout: this._layout,
+      tiles: this._tiles,
+      tileOf: (level: number, index: number) => this._model.tileOf(level, index)
+    };
   }
 
   /** Tasks that run on lanes: groups do not show which of theirs do. */

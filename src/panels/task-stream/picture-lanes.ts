@@ -15,6 +15,7 @@ import {
 } from '../../charts/lane-fills';
 import {
   GAP_FROM,
+  isOfFailedRuns,
   liesOver,
   MARK_FROM,
   PATTERN_FROM
@@ -85,7 +86,9 @@ export function patternName(kind: string, inLanes = false): string {
 function boxesOf(scene: LaneScene, tile: TileData): Svg[] {
   const { pixelRatio: ratio } = scene;
   const tops = laneTops(scene);
-  const rows = Array.from(tile.laneIndex, (_, row) => row);
+  const rows = Array.from(tile.laneIndex, (_, row) => row).filter(
+    row => !isOfFailedRuns(tile, row)
+  );
   const thin = rows.filter(row => {
     const { left, right } = boxPixels(scene, tile, row);
     return (

@@ -197,7 +197,7 @@ export class LanePointer {
       return;
     }
     const box = this._boxUnder(event);
-    if (event.altKey && box !== null) {
+    if (event.altKey && box !== null && box.function !== '') {
       this._selection.toggleFunction(box.function, true);
     } else if (box === null || box.run === null) {
       this._selection.select(null);

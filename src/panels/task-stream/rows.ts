@@ -756,6 +756,8 @@ export type HoveredBox = {
   readonly kind: WordOf<typeof BoxKind>;
   readonly inStrip: boolean;
   readonly tasks: number;
+  /** It stands for failed runs that are too short to be boxes here, and its times are those of what it covers. */
+  readonly isMark?: true;
   /** A filter by span or function: boxes are executions, parts of fused tasks among them. */
   readonly isExecution?: boolean;
   readonly from: number;
@@ -798,7 +800,8 @@ export function cardOf(
   const duration = (seconds: number | null) => formatDuration(seconds);
   const rows: { label: string; text: string }[] = [];
   const where = place ?? threadText(box, trans);
-  if (box.tasks > 1) {
+  const isMark = box.isMark === true;
+  if (box.tasks > 1 || (isMark && detail === null)) {
     rows.push(
       { label: trans.__('where'), text: where },
       { label: trans.__('between'), text: rangeText(box.from, box.to) }
@@ -828,7 +831,7 @@ export function cardOf(
   rows.push({ label: trans.__('where'), text: where });
   const isPart =
     box.kind !== 'compute' && box.kind !== 'failed' && box.kind !== 'cancelled';
-  const within = isPart ? null : fusedTaskOf(box, detail);
+  const within = isPart || isMark ? null : fusedTaskOf(box, detail);
   if (box.running && box.kind !== 'seceded') {
     rows.push(
       { label: trans.__('since'), text: formatInstant(box.from) },
@@ -885,7 +888,7 @@ export function cardOf(
       ? partTitle(box.kind as keyof typeof KIND_WORDS, box.function, trans)
       : within !== null && within.function !== box.function
         ? trans.__('%1, in %2', box.function, within.function)
-        : box.function,
+        : box.function || (detail?.function ?? ''),
     aside: asideText(box, detail, trans),
     key: detail?.key ?? box.key ?? '',
     rows,
@@ -972,6 +975,10 @@ function aggregateText(box: HoveredBox, trans: Trans): string {
   const { kind, tasks: n } = box;
   const count = formatExactCount(n);
   switch (kind) {
+    case 'failed':
+      return box.isMark === true
+        ? failedHereText(box, count, trans)
+        : countedText(box, count, trans);
     case 'transfer':
       return trans._n('%2 transfer part', '%2 transfer parts', n, count);
     case 'disk':
@@ -991,10 +998,39 @@ function aggregateText(box: HoveredBox, trans: Trans): string {
         count
       );
     default:
-      return box.isExecution === true
-        ? executionsText(n, trans, count)
-        : taskRunsText(n, trans, count);
+      return countedText(box, count, trans);
   }
+}
+
+function countedText(
+  { tasks, isExecution = false }: HoveredBox,
+  count: string,
+  trans: Trans
+): string {
+  return isExecution
+    ? executionsText(tasks, trans, count)
+    : taskRunsText(tasks, trans, count);
+}
+
+/** Which of both they are, a mark does not know. */
+function failedHereText(
+  { tasks, isExecution = false }: HoveredBox,
+  count: string,
+  trans: Trans
+): string {
+  return isExecution
+    ? trans._n(
+        '%2 failed or lost execution here',
+        '%2 failed or lost executions here',
+        tasks,
+        count
+      )
+    : trans._n(
+        '%2 failed or lost run here',
+        '%2 failed or lost runs here',
+        tasks,
+        count
+      );
 }
 
 function asideText(

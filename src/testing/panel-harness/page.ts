@@ -5,6 +5,7 @@
  *   page.html?panel=fine-metrics&runs=20000                                a synthetic one of so many runs
  *   page.html?panel=compare&functions=12                                   with an earlier run
  *   page.html?runs=100000&workers=1000&mean=400                            on so many workers, of so many milliseconds
+ *   page.html?runs=5000&failed=0.0006                                      of which such a share fails at once
  *
  * Built and opened by `look.mjs`.
  */
@@ -45,7 +46,11 @@ const { feed } = new ObservedPage({
           functions: 20,
           spans: 6,
           meanMilliseconds: Number(query.get('mean') ?? 40),
-          partsShare: 0.3
+          partsShare: 0.3,
+          ...(query.has('failed') && {
+            failedShare: Number(query.get('failed')),
+            failedMilliseconds: 0.05
+          })
         })
       : drawnLog(drawn, {
           live: isLive,

@@ -116,6 +116,13 @@ describe('the pointer over the lanes', () => {
     }
   );
 
+  it('leaves nothing out by Alt-click on what is of no one function', () => {
+    under = { ...box, function: '', run: null, tasks: 12, kind: 'failed' };
+    fire('pointerdown', { ...at(100), altKey: true });
+    fire('pointerup', { ...at(100), altKey: true });
+    expect(selection.filter).toEqual({});
+  });
+
   it('leaves the function out by Alt-click', () => {
     fire('pointerdown', at(100));
     fire('pointerup', { ...at(100), altKey: true });
