@@ -72,7 +72,6 @@ export function SpansSection(props: {
         ref={box}
         className="sw-spans"
         tabIndex={-1}
-
         onPointerEnter={() => model.holdArrange(true)}
         onPointerLeave={() => model.holdArrange(false)}
         onClick={() => model.keepArrange()}

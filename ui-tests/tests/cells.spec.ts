@@ -93,6 +93,19 @@ with span("sea"):
     }
   });
 
+  await test.step('a name of twenty letters is whole, and has the room of the word running', async () => {
+    const { root } = lab.sidebar;
+    const at = (width: number) =>
+      root.evaluate(nameAt, { width, name: 'default (.test-env)' });
+    for (const width of [279, 280, 288, 300, 319, 320, 359]) {
+      expect(await at(width)).toEqual({ width, cut: 0, isWordSeen: false });
+    }
+    for (const width of [360, 400]) {
+      expect(await at(width)).toEqual({ width, cut: 0, isWordSeen: true });
+    }
+    await takePicture(lab.page, info.outputPath('card-light.png'));
+  });
+
   await test.step('a click on a cell filters the panels', async () => {
     await lab.sidebar.item('Fine Performance Metrics').click();
     const panel = lab.panel('Fine Performance Metrics', CLUSTER);
@@ -159,6 +172,30 @@ function linesAt(
       )
       .map(button => button.textContent ?? '')
   };
+  style.cssText = before;
+  return found;
+}
+
+/** In a sidebar so wide: how many pixels of the cluster's name are cut, and whether its state is seen as a word. */
+function nameAt(
+  sidebar: Element,
+  { width, name }: { readonly width: number; readonly name: string }
+): { width: number; cut: number; isWordSeen: boolean } {
+  const { style } = sidebar as HTMLElement;
+  const before = style.cssText;
+  const element = sidebar.querySelector('.sw-cluster-name')!;
+  const had = element.textContent;
+  style.cssText += `; width: ${width}px; max-width: ${width}px`;
+  element.textContent = name;
+  const found = {
+    width,
+    cut: element.scrollWidth - element.clientWidth,
+    // (one pixel is for screen readers)
+    isWordSeen:
+      sidebar.querySelector('.sw-cluster-state')!.getBoundingClientRect()
+        .width > 1
+  };
+  element.textContent = had;
   style.cssText = before;
   return found;
 }
