@@ -1,3 +1,5 @@
+import { placeInOrder } from './place-in-order';
+
 /** One kept entry of a {@link ByteRing}. */
 export type RingEntry<T> = {
   readonly seq: number;
@@ -50,16 +52,12 @@ export class ByteRing<T> {
 
   /** The kept entries with a sequence number above `seq`, oldest first. */
   after(seq: number): RingEntry<T>[] {
-    let low = this._first;
-    let high = this._entries.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this._entries[middle]!.seq <= seq) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return this._entries.slice(low) as RingEntry<T>[];
+    const place = placeInOrder(
+      this._entries,
+      seq,
+      entry => entry!.seq,
+      this._first
+    );
+    return this._entries.slice(place) as RingEntry<T>[];
   }
 }

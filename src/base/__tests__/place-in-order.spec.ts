@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { placeInOrder } from '../place-in-order';
+import { placeAmong, placeInOrder } from '../place-in-order';
 
 /** Numbers in order, with many alike. */
 const inOrder = fc
@@ -10,9 +10,25 @@ describe('the place in order', () => {
   it('is behind all that are not greater', () => {
     fc.assert(
       fc.property(inOrder, fc.integer({ min: -1, max: 21 }), (items, value) => {
-        expect(placeInOrder(items, value, item => item)).toBe(
-          items.filter(item => item <= value).length
+        const behind = items.filter(item => item <= value).length;
+        expect(placeInOrder(items, value, item => item)).toBe(behind);
+        expect(placeAmong(items, value)).toBe(behind);
+      })
+    );
+  });
+
+  it('is among those that are looked at', () => {
+    const first = fc.integer({ min: 0, max: 60 });
+    const value = fc.integer({ min: -1, max: 21 });
+    fc.assert(
+      fc.property(inOrder, value, first, (items, value, wanted) => {
+        const first = Math.min(wanted, items.length);
+        const of = jest.fn((item: number) => item);
+        const hidden = items.map((item, i) => (i < first ? NaN : item));
+        expect(placeInOrder(hidden, value, of, first)).toBe(
+          first + items.slice(first).filter(item => item <= value).length
         );
+        expect(of).not.toHaveBeenCalledWith(NaN);
       })
     );
   });

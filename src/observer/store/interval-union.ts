@@ -1,3 +1,5 @@
+import { placeAmong } from '../../base/place-in-order';
+
 /** How many gaps are looked at to tell which are short. */
 const SAMPLE = 1024;
 
@@ -55,17 +57,7 @@ export class IntervalUnion {
 
   /** The first interval that ends after `t`: where to begin a walk from t on. */
   firstEndingAfter(t: number): number {
-    let low = 0;
-    let high = this._to.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this._to[middle]! <= t) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return placeAmong(this._to, t);
   }
 
   /** The first interval that ends at `t` or after it. */

@@ -8,6 +8,7 @@
  *               run A       |··/\··|
  *               run B                |·/\/\·····|
  */
+import { placeAmong } from '../../base/place-in-order';
 import type { Trans } from '../../base/trans';
 import {
   MEMORY_MEASURES,
@@ -226,16 +227,8 @@ export function valueAt(line: Line, t: number): number | null {
   if (t < (times[0] ?? 0) || t > (times[last] ?? 0)) {
     return null;
   }
-  let low = 0;
-  let high = last;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] ?? 0) <= t) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
+  const low = Math.max(0, Math.min(last, placeAmong(times, t)) - 1);
+  const high = Math.min(last, low + 1);
   const [a, b] = [bytes[low] ?? null, bytes[high] ?? null];
   const width = (times[high] ?? 0) - (times[low] ?? 0);
   if (a === null || b === null || width <= 0) {
