@@ -180,6 +180,17 @@ export class SelectionModel implements IDisposable {
     });
   }
 
+  /** Of how runs ended. */
+  toggleStatus(status: FilteredStatus): void {
+    const { status: chosen = [] } = this._state.filter;
+    this.setFilter({
+      ...this._state.filter,
+      status: chosen.includes(status)
+        ? chosen.filter(other => other !== status)
+        : [...chosen, status]
+    });
+  }
+
   toggleWorker(worker: number): void {
     const workers = this._state.filter.workers ?? [];
     this.setFilter({

@@ -1,4 +1,4 @@
-/** What the colours mean, with the time of each. A click selects the function, Alt-click leaves it out, as everywhere. */
+/** What the colours mean, with the time of each. A click selects the function, Alt-click leaves it out, as everywhere; a click on how runs ended selects those that did. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { createElement } from '../../charts/shown-element';
@@ -8,6 +8,7 @@ import type { TaskStreamModel } from './model';
 import {
   foldedItems,
   foldedText,
+  type LegendItem,
   legendItems,
   placesOf,
   sharedColoursText
@@ -34,7 +35,7 @@ export function Legend(props: {
   if (result === null) {
     return null;
   }
-  const { functions } = selection.filter;
+  const { functions, status } = selection.filter;
   const items = legendItems(result, model.colourBy, trans);
   const more = foldedItems(items);
   const shown = isOpen ? items : items.filter(item => !more.has(item));
@@ -55,19 +56,25 @@ export function Legend(props: {
                 selection.toggleFunction(item.name, event.altKey);
               }}
             >
-              <Swatch mark={{ slot: item.slot, round: item.round }} />
-              <span className="sw-legend-name">{item.name}</span>
-              <span className="sw-legend-figure">{item.text}</span>
+              <EntryParts item={item} />
+            </button>
+          ) : item.status !== undefined ? (
+            <button
+              type="button"
+              className="sw-legend-item"
+              aria-pressed={status?.includes(item.status) ?? false}
+              onClick={event => {
+                // (no filter leaves out how runs ended)
+                if (!event.altKey) {
+                  selection.toggleStatus(item.status!);
+                }
+              }}
+            >
+              <EntryParts item={item} />
             </button>
           ) : (
             <span className="sw-legend-item">
-              {item.kind !== 'unmarked' && (
-                <Swatch
-                  mark={{ kind: item.kind === 'compute' ? 'cpu' : item.kind }}
-                />
-              )}
-              <span className="sw-legend-name">{item.name}</span>
-              <span className="sw-legend-figure">{item.text}</span>
+              <EntryParts item={item} />
             </span>
           )}
         </li>
@@ -86,5 +93,23 @@ export function Legend(props: {
       )}
       {shared !== '' && <li className="sw-legend-figure">{shared}</li>}
     </ul>
+  );
+}
+
+function EntryParts({ item }: { readonly item: LegendItem }): JSX.Element {
+  return (
+    <>
+      {item.kind === 'function' ? (
+        <Swatch mark={{ slot: item.slot, round: item.round }} />
+      ) : (
+        item.kind !== 'unmarked' && (
+          <Swatch
+            mark={{ kind: item.kind === 'compute' ? 'cpu' : item.kind }}
+          />
+        )
+      )}
+      <span className="sw-legend-name">{item.name}</span>
+      <span className="sw-legend-figure">{item.text}</span>
+    </>
   );
 }

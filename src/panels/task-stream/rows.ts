@@ -9,6 +9,7 @@ import type { BesideLane } from '../../records/beside-lanes';
 import { BOX_OF_PART_WORD, BOX_OF_RUN_WORD } from '../../records/box-kinds';
 import {
   BoxKind,
+  type FilteredStatus,
   OTHER_TASKS,
   type WordOf,
   wordsOf
@@ -454,6 +455,8 @@ export type LegendItem =
         | 'cancelled-running'
         /** Its boxes have no look of their own. */
         | 'unmarked';
+      /** By what a filter chooses them; absent: it cannot. */
+      readonly status?: FilteredStatus;
       readonly name: string;
       readonly text: string;
       readonly title: string;
@@ -595,15 +598,32 @@ export function endedItems(
   trans: Trans
 ): (LegendItem & { readonly kind: EndedKind })[] {
   const { failed = 0, lost = 0, cancelled = 0, missing = 0 } = counts;
-  const item = (kind: EndedKind, name: string, count: number, title: string) =>
-    count === 0 ? [] : [{ kind, name, text: formatCount(count), title }];
+  const item = (
+    kind: EndedKind,
+    name: string,
+    count: number,
+    title: string,
+    status?: FilteredStatus
+  ) =>
+    count === 0
+      ? []
+      : [
+          {
+            kind,
+            name,
+            text: formatCount(count),
+            title,
+            ...(status !== undefined && { status })
+          }
+        ];
   return [
     // One colour: neither gave a result. The card says which of the two a box is.
     ...item(
       'failed',
       trans.__('failed runs'),
       failed,
-      failedRunsText(failed, counts.failedTasks, trans)
+      failedRunsText(failed, counts.failedTasks, trans),
+      'failed'
     ),
     ...item(
       'failed',
@@ -614,7 +634,8 @@ export function endedItems(
         '%2\u00a0runs that ended with their workers.',
         lost,
         formatCount(lost)
-      )
+      ),
+      'lost'
     ),
     ...item(
       'cancelled',
@@ -625,7 +646,8 @@ export function endedItems(
         '%2\u00a0task runs whose results nobody wanted any more when they ended: they were cancelled, or their computation was interrupted.',
         cancelled,
         formatCount(cancelled)
-      )
+      ),
+      'cancelled'
     ),
     ...item(
       'unmarked',

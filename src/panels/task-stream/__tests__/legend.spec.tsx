@@ -39,9 +39,9 @@ it('folds the small functions, and none that runs for the first time', () => {
     )
   );
   const names = () =>
-    [...host.querySelectorAll('button .sw-legend-name')].map(
-      ({ textContent }) => textContent
-    );
+    [...host.querySelectorAll('button .sw-legend-name')]
+      .map(({ textContent }) => textContent)
+      .filter(name => name !== 'failed runs');
   const fold = () => host.querySelector<HTMLElement>('[aria-expanded]')!;
   const all = functions.map(({ name }) => name);
   expect(names()).toEqual([...all.slice(0, 12), 'new']);
@@ -131,4 +131,52 @@ it('has no swatch for what looks like any other box', () => {
     ['cancelled runs', '3', true],
     ['missing runs', '1', false]
   ]);
+});
+
+it('selects runs by how they ended, and gives that up again', () => {
+  const model = new TaskStreamModel();
+  const result = ask(drawnStore(firstLook(4)), 'task-stream', { ended: true });
+  const ended = { failed: 2, lost: 4, cancelled: 3, missing: 1 };
+  model.setResult({ ...result, kinds: { ...result.kinds, ...ended } });
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  const selection = new SelectionModel();
+  const trans = nullTranslator.load('spanwise');
+  flushSync(() =>
+    root.render(<Legend model={model} selection={selection} trans={trans} />)
+  );
+  const named = (name: string) =>
+    [...host.querySelectorAll('button')].find(
+      each => each.querySelector('.sw-legend-name')?.textContent === name
+    );
+  const click = (name: string, altKey = false) =>
+    flushSync(() =>
+      named(name)!.dispatchEvent(
+        new MouseEvent('click', { bubbles: true, altKey })
+      )
+    );
+  document.body.append(host);
+  for (const [name, status] of [
+    ['failed runs', 'failed'],
+    ['lost runs', 'lost'],
+    ['cancelled runs', 'cancelled']
+  ] as const) {
+    expect(named(name)!.getAttribute('aria-pressed')).toBe('false');
+    click(name, true);
+    expect(selection.filter).toEqual({});
+    click(name);
+    expect(selection.filter).toEqual({ status: [status] });
+    expect(named(name)!.getAttribute('aria-pressed')).toBe('true');
+    click(name);
+    expect(selection.filter).toEqual({});
+  }
+  click('failed runs');
+  click('lost runs');
+  expect(selection.filter).toEqual({ status: ['failed', 'lost'] });
+  selection.undo();
+  expect(selection.filter).toEqual({ status: ['failed'] });
+  // No filter knows those that were given back.
+  expect(named('missing runs')).toBeUndefined();
+  flushSync(() => root.unmount());
+  host.remove();
 });
