@@ -162,7 +162,7 @@ _HTML = """<!doctype html>
 <main id="page"></main>
 <p id="problem" role="alert"></p>
 <noscript><p>This file shows its figures by the script that it contains; the browser has \
-scripts switched off.</p></noscript>
+scripts switched off. In JupyterLab, press Trust HTML above.</p></noscript>
 <script type="text/plain" id="content">{packed}</script>
 <script>{script}</script>
 </body>

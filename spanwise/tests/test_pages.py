@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from spanwise import Client
 from spanwise.tests.dask_threads import dask_threads
+from spanwise.tests.processes import LIMIT_SECONDS
 
 
 def programs(checkout: Path, page: str) -> list[str]:
@@ -45,6 +48,33 @@ def test_records_of_tasks(checkout: Path, tmp_path: Path) -> None:
     finally:
         if isinstance(client := names.get("client"), Client):
             client.close()
+
+
+def test_a_run_that_is_kept(checkout: Path, tmp_path: Path) -> None:
+    keep, later = programs(checkout, "keep.md")
+    (tmp_path / "keep.py").write_text(keep, "utf-8")
+    subprocess.run([sys.executable, "keep.py"], check=True, timeout=LIMIT_SECONDS)
+    assert "Dask Performance Report" in title_of(tmp_path / "run.html")
+    # In a Python that has no Spanwise: what was kept is read by what every Python has.
+    told = [line.partition("  # → ") for line in later.splitlines() if "# →" in line]
+    asked = later
+    for expression, _, _ in told:
+        asked = asked.replace(expression, f"print(repr(({expression})))")
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", asked],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+    )
+    assert run.stdout.splitlines() == [value for _, _, value in told] and len(told) == 3
+    assert "press Trust HTML" in (tmp_path / "run.html").read_text("utf-8")
+
+
+def title_of(page: Path) -> str:
+    found = re.search(r"<title>(.*?)</title>", page.read_text("utf-8"))
+    assert found is not None
+    return found[1]
 
 
 def test_an_observation(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

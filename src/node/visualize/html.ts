@@ -46,7 +46,7 @@ body { margin: 12px; background: ${THEMES.light.background}; color: ${THEMES.lig
 <main>
 <div id="figure" role="img" aria-label="${title}: ${summary}"></div>
 <p id="problem" role="alert"></p>
-<noscript><p>This file draws its figure by the script that it contains; the browser has scripts switched off.</p></noscript>
+<noscript><p>This file draws its figure by the script that it contains; the browser has scripts switched off. In JupyterLab, press Trust HTML above.</p></noscript>
 </main>
 <script type="text/plain" id="picture">${packed}</script>
 <script>${script}</script>
