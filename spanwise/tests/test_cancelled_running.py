@@ -68,6 +68,10 @@ def test_it_is_told_apart_while_it_runs_and_when_it_has_ended(
     (tmp_path / "wanted").touch()
     assert wanted.result(LIMIT_SECONDS) == str(tmp_path / "wanted")
     assert statuses(client) == {"unwanted": "cancelled", "wanted": "OK"}
+    # What it was told while it ran the card says of the box that has ended.
+    (row,) = client._observed.query("tasks", params={"search": "unwanted"})["rows"]
+    assert row["cancelled"] == found["unwanted"]["cancelled"]
+    assert row["start"] < row["cancelled"] < row["start"] + row["duration"]
 
 
 def test_it_is_cancelled_too_if_it_raises_and_its_record_has_the_error(
@@ -107,6 +111,8 @@ def test_it_is_cancelled_too_when_its_worker_is_restarted(client: Client, tmp_pa
     client.restart_workers(["worker-0"])
     wait_until("it has ended", lambda: not running(client))
     wait_until("its record is there", lambda: statuses(client) == {"unwanted": "cancelled"})
+    (row,) = client._observed.query("tasks", params={"search": "unwanted"})["rows"]
+    assert row["start"] < row["cancelled"] < row["start"] + row["duration"]
 
 
 def test_one_that_a_failed_task_needed_is_cancelled_although_the_scheduler_knows_it(

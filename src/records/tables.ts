@@ -425,7 +425,8 @@ export const TABLES = {
   },
   /**
    * State, as `running`: since t nobody wants the result of the run that began in the lane at `started`, as its row of `running` says. It goes
-   * on, for it cannot be stopped. Said once a run and lane, before or after that row. The source says it of no other run, so that others cost nothing.
+   * on, for it cannot be stopped. Said once a run and lane, before or after that row, and once with the start that the run's row of `runs` has:
+   * workers tell of both by different readings of a clock. The source says it of no other run, so that others cost nothing.
    */
   givenUp: {
     number: 30,

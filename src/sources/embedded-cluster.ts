@@ -334,7 +334,7 @@ export class EmbeddedClusterLog extends SourceLog {
       }
       const gone = task < 0 ? this.givenUp.get(runs.taskId[i]!) : undefined;
       // (not by its task: that may have ended with a result of a later run)
-      const isGivenUp = this.givenUp.runAt(runs.runId[i]!) !== undefined;
+      const givenUpAt = this.givenUp.runAt(runs.runId[i]!);
       if (task < 0 && (gone === undefined || !hasBegun)) {
         if (hasBegun) {
           unknown++;
@@ -372,8 +372,12 @@ export class EmbeddedClusterLog extends SourceLog {
         out.function[row] = gone.functionId;
         out.span[row] = gone.span;
       }
-      out.lane[row] = logged.lanes.of(runs.thread[i]!);
-      out.status[row] = loggedStatus(status, isGivenUp);
+      const lane = logged.lanes.of(runs.thread[i]!);
+      out.lane[row] = lane;
+      out.status[row] = loggedStatus(status, givenUpAt !== undefined);
+      if (givenUpAt !== undefined && hasBegun) {
+        this.table('givenUp').append({ lane, started: start, t: givenUpAt });
+      }
       out.start[row] = start;
       out.duration[row] = duration;
       out.waitReady[row] = Math.max(0, start - waitInputs - waitThread - since);

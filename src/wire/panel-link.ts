@@ -590,6 +590,8 @@ export type RunDetail = Pick<
     /** As of the lanes of `task-stream`. */
     readonly beside?: BesideLane;
     readonly status: WordOf<typeof RunStatus> | 'running';
+    /** Of a cancelled run: since when nobody wanted its result; absent: that is not known. */
+    readonly cancelled?: number;
     readonly error?: string;
     /** The longest, if there are many. */
     readonly parts: readonly PartDetail[];

@@ -315,6 +315,11 @@ describe('what is said to run', () => {
       // Told of the one before, which has ended.
       add(each, ['givenUp', [{ ...given, started: 6 }]]);
       expect(each.shape.givenUpCount).toBe(0);
+      // Told of one that goes on, then of the one before once more, with its end.
+      add(each, ['givenUp', [{ ...given, started: 9, t: 10 }]]);
+      add(each, ['givenUp', [{ ...given, started: 6.5 }]]);
+      add(each, ['running', [{ ...going, started: 9 }]]);
+      expect(each.shape.running.get(idOf(3))?.givenUp).toBe(10);
     }
   });
 

@@ -53,6 +53,30 @@ describe('the detail of a run', () => {
     expect(runDetail(log, 1 << 20)).toBeNull();
   });
 
+  it.each([
+    ['before', 1],
+    ['after', 4]
+  ])('says since when nobody wanted it, told %s its end', (_, seq) => {
+    const log = new LogStore('log');
+    const run = { ...RUN, status: RunStatus.Cancelled };
+    const blocks = [
+      rowsToBlock(2, 'runs', [
+        run,
+        { ...run, run: 4, start: 20 },
+        // It was done before anybody was told that nobody wants it.
+        { ...run, run: 5, lane: 8, status: RunStatus.Ok }
+      ]),
+      rowsToBlock(seq, 'givenUp', [
+        { lane: 9, started: 1, t: 3.5 },
+        { lane: 8, started: 1, t: 3.5 }
+      ])
+    ].sort((a, b) => a.seq - b.seq);
+    blocks.forEach(block => ingestBlock(log, block));
+    const told = [0, 1, 2].map(row => runDetail(log, row)!.cancelled);
+    expect(told).toEqual([3.5, undefined, undefined]);
+    expect(runDetail(log, 0, true)!.cancelled).toBe(3.5);
+  });
+
   it('has what it measured itself, added up, in the order of the first of each', () => {
     const log = logWith(RUN);
     const meter = (label: number, unit: number, value: number, run = 3) => ({

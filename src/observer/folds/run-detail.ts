@@ -49,6 +49,10 @@ export function runDetail(
   const client = ownerOf(columns.span[i]!);
   const beside = log.besideOf(lane);
   const measured = inShort ? [] : measuredBy(log, run);
+  const cancelled =
+    columns.status[i] === RunStatus.Cancelled
+      ? log.givenUp.of(columns.lane[i]!, columns.start[i]!)
+      : undefined;
   const parts = log.partRows(run);
   const shownParts = longestParts(
     log,
@@ -68,6 +72,7 @@ export function runDetail(
     thread: lane.thread,
     ...(beside !== undefined && { beside }),
     status,
+    ...(cancelled !== undefined && { cancelled }),
     attempt: columns.attempt[i]!,
     start: columns.start[i]!,
     duration: columns.duration[i]!,

@@ -194,7 +194,9 @@ export class ClusterShape {
 
   /** Nobody wants the result any more of the run that began then. */
   setGivenUp(lane: LaneId, started: number, t: number): void {
-    this._givenUp.set(lane, { started, t });
+    if (started >= (this._givenUp.get(lane)?.started ?? -Infinity)) {
+      this._givenUp.set(lane, { started, t });
+    }
     const row = this.running.get(lane);
     if (row?.started === started) {
       this.running.set(lane, { ...row, givenUp: t });

@@ -141,6 +141,7 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
   givenUp: (log, block) => {
     for (const { lane, started, t } of rowsOf(block)) {
       log.shape.setGivenUp(lane, started, t);
+      log.givenUp.note(lane, started, t);
       log.now = Math.max(log.now, t);
     }
   },

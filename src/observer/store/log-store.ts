@@ -10,6 +10,7 @@ import { ClusterShape } from './cluster-shape';
 import { CHUNK_MASK, CHUNK_ROWS, ColumnTable } from './column-table';
 import { DurationClasses, ZonedRows } from './duration-classes';
 import { FineSums } from './fine-sums';
+import { GivenUpTimes } from './given-up-times';
 import { IdIndex } from './id-index';
 import { InferredTime } from './inferred-time';
 import { LateFunctions } from './late-functions';
@@ -106,6 +107,7 @@ export class LogStore {
   /** Worker → the newest of what it adds to its clock. */
   readonly clocks = new Map<number, Row<'clocks'>>();
   readonly shape = new ClusterShape();
+  readonly givenUp = new GivenUpTimes();
   readonly memoryRuns = new BoundedMap<number, MemoryRunRow>(
     TABLES.memoryRuns.bound.rows
   );

@@ -897,6 +897,10 @@ export function cardOf(
     });
   }
   if (detail !== null) {
+    const cancelled = cancelledAtText(detail, trans);
+    if (cancelled !== '') {
+      rows.push({ label: trans.__('cancelled'), text: cancelled });
+    }
     const waits = waitText(detail, trans);
     if (waits !== '') {
       rows.push({ label: trans.__('waited'), text: waits });
@@ -944,6 +948,26 @@ function cancelledText(
         ago,
         remedy
       );
+}
+
+/** "4.103 s, and it ran on for 2.10 s": when an ended run was cancelled; '': it was not. */
+export function cancelledAtText(
+  { status, cancelled, start, duration }: RunDetail,
+  trans: Trans
+): string {
+  if (status !== 'cancelled') {
+    return '';
+  }
+  if (cancelled === undefined) {
+    return trans.__('when is not known');
+  }
+  const at = formatInstant(cancelled);
+  const goesOn = start + duration - cancelled;
+  return cancelled <= start
+    ? trans.__('%1, before it began', at)
+    : goesOn > 0
+      ? trans.__('%1, and it ran on for %2', at, formatDuration(goesOn))
+      : trans.__('%1, as it ended', at);
 }
 
 /** The fused task of which the box is one part; null if the box is all of its task. */

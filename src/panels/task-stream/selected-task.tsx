@@ -17,6 +17,7 @@ import { passesFilter } from './task-query';
 import type { TaskStreamModel } from './model';
 import {
   attemptText,
+  cancelledAtText,
   cellText,
   fusedWith,
   measuredText,
@@ -201,6 +202,7 @@ function RunFacts(props: {
   const parts = partRows(run, trans);
   const held = parts.filter(part => part.held);
   const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
+  const cancelled = cancelledAtText(run, trans);
   const waits = waitText(run, trans);
   const waitsForOthers = waitForOthersText(run, trans);
   const fused = fusedWith(run);
@@ -285,6 +287,11 @@ function RunFacts(props: {
             .filter(text => text !== '')
             .join(' · ')}
         </div>
+        {cancelled !== '' && (
+          <div className="sw-drawer-where">
+            {trans.__('cancelled: %1', cancelled)}
+          </div>
+        )}
         {waits !== '' && (
           <div className="sw-drawer-where">{trans.__('waited: %1', waits)}</div>
         )}

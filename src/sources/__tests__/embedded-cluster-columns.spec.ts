@@ -450,6 +450,12 @@ describe('a run of a task that was given up', () => {
       // (it raised, which nobody waited for)
       { run: 8, status: RunStatus.Cancelled }
     ]);
+    // With the very start of its row, and of no other run.
+    const { start, lane } = tables.runs![0]!;
+    expect(tables.givenUp).toEqual([
+      { lane, started: start, t: 3 },
+      { lane, started: start, t: 3 }
+    ]);
   });
 
   it.each([RunStatus.Ok, RunStatus.Failed])(

@@ -8,10 +8,12 @@ import { BoxKind } from '../../../records/enumerations';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { laneIndices } from '../../../testing/ids';
 import { ask } from '../../../observer/__tests__/ask';
+import { runDetail } from '../../../observer/folds/run-detail';
+import { drawRuns } from '../../../testing/run-from-text';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { english } from '../../../testing/translators';
-import type { TaskStreamResult } from '../../../wire/panel-link';
+import type { RunDetail, TaskStreamResult } from '../../../wire/panel-link';
 import type { LaneScene } from '../lane-scene';
 import { notesOf } from '../lane-notes';
 import { lanesSvg } from '../picture-lanes';
@@ -128,6 +130,34 @@ describe('boxes of cancelled tasks', () => {
     const { title, aside } = cardOf(box, null, english);
     expect([title, aside]).toEqual(['a', 'cancelled']);
   });
+
+  it.each([
+    [3, '3.000 s, and it ran on for 1.50 s'],
+    [1.5, '1.500 s, before it began'],
+    [4.6, '4.600 s, as it ended'],
+    [undefined, 'when is not known']
+  ])(
+    'say when they were cancelled, and how long they ran on: %s',
+    (t, text) => {
+      const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+      const detail = { ...run, status: 'cancelled' as const, start: 2 };
+      const told = {
+        ...{ ...detail, duration: 2.5 },
+        ...(t !== undefined && { cancelled: t })
+      };
+      const box: HoveredBox = {
+        ...{ run: 1, function: 'a', kind: 'cancelled', inStrip: false },
+        ...{ tasks: 1, from: 2, to: 4.5, worker: 'worker 0', thread: 0 },
+        running: false
+      };
+      const said = (of: RunDetail) =>
+        cardOf(box, of, english)
+          .rows.filter(({ label }) => label === 'cancelled')
+          .map(row => row.text.replaceAll('\u00a0', ' '));
+      expect(said(told)).toEqual([text]);
+      expect(said(run)).toEqual([]);
+    }
+  );
 });
 
 describe('boxes of cancelled tasks that go on', () => {

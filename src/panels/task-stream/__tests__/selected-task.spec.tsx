@@ -162,6 +162,24 @@ it('tells what the task measured itself', async () => {
   expect(await text()).not.toContain('measured');
 });
 
+it('says when it was cancelled, and how long it ran on', async () => {
+  const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
+  const line = async (over: Partial<RunDetail>) => {
+    const { page } = await shown({ ...run, start: 2, duration: 3, ...over });
+    const all = [...page.querySelectorAll('.sw-drawer-where')].map(
+      ({ textContent }) => textContent!.replaceAll('\u00a0', ' ')
+    );
+    await done!();
+    return all.filter(each => each.startsWith('cancelled: '));
+  };
+  const status = 'cancelled' as const;
+  expect(await line({ status, cancelled: 3 })).toEqual([
+    'cancelled: 3.000 s, and it ran on for 2.00 s'
+  ]);
+  expect(await line({ status })).toEqual(['cancelled: when is not known']);
+  expect(await line({})).toEqual([]);
+});
+
 it('says how long it waited for other tasks, which Spanwise measured, before its own figures', async () => {
   const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
   const decode = { label: 'decode', unit: 'seconds', value: 1.2 };
