@@ -15,8 +15,10 @@ an alias without a name is a reference here.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
+from itertools import product
 from operator import itemgetter
 from types import EllipsisType, NoneType
 from typing import Any
@@ -162,7 +164,9 @@ class _Blocks:
         if type(task) is not Task or any(map(_has_inputs, task.kwargs.values())):
             self._places = None
 
-    def __contains__(self, coordinates: tuple[Any, ...]) -> bool:
+    def has(self, key: Key) -> bool:
+        """Whether a key with its name is one of its own."""
+        coordinates = key[1:]
         if self._wanted is not None:
             return coordinates in self._wanted
         return len(coordinates) == len(self._ranges) and all(
@@ -188,6 +192,85 @@ class _Blocks:
         return new_task(
             key, task.func, tuple(arguments), task.kwargs, frozenset(inputs), task._data_producer
         )
+
+
+class _Overlap:
+    """A layer in which each block gets the edges of its neighbours, made one by one.
+
+    An edge is called by where it lies: ("getitem-…", 1.1, 2) is the end of block (1, 2) along the
+    first axis, (0.9, 2) its beginning.
+    """
+
+    __slots__ = ("_around", "_concatenate", "_edges", "_of", "_parts", "_whole")
+
+    def __init__(self, layer: Any, names: ArrayNames) -> None:
+        self._of = layer.name
+        self._whole, self._edges = overlap_names(layer)
+        self._concatenate = names.concatenate_shaped
+        #: By axis and number of the block: what stands around it, and itself.
+        self._around: list[list[list[float]]] = []
+        #: By axis: where an edge lies → its block, and which part of it.
+        self._parts: list[dict[float, tuple[int, slice]]] = []
+        for axis, chunks in enumerate(layer.chunks):
+            depth = layer.axes.get(axis, 0)
+            before, after = depth if isinstance(depth, tuple) else (depth, depth)
+            count = len(chunks)
+            around: list[list[float]] = []
+            parts: dict[float, tuple[int, slice]] = {}
+            for block in range(count):
+                found: list[float] = [block]
+                parts[block] = block, slice(None, None, None)
+                if before != 0 and block - 0.9 > 0:
+                    found.insert(0, block - 0.9)
+                    parts[block - 0.9] = block - 1, slice(-before, None)
+                if after != 0 and block + 0.9 < count - 1:
+                    found.append(block + 0.9)
+                    parts[block + 0.9] = block + 1, slice(0, after)
+                around.append(found)
+            self._around.append(around)
+            self._parts.append(parts)
+
+    @property
+    def names(self) -> tuple[Key, Key]:
+        """The names of its keys."""
+        return self._whole, self._edges
+
+    def has(self, key: Key) -> bool:
+        """Whether a key with one of its names is one of its own."""
+        return (
+            len(key) == len(self._parts) + 1
+            and all(at in parts for at, parts in zip(key[1:], self._parts, strict=True))
+            and (key[0] == self._edges or all(at == int(at) for at in key[1:]))
+        )
+
+    def make(self, key: Key) -> GraphNode:
+        """The task of a block with its edges, or of an edge."""
+        if key[0] == self._whole:
+            around = [self._around[axis][int(at)] for axis, at in enumerate(key[1:])]
+            edges = list(product((self._edges,), *around))
+            arguments = List(*map(TaskRef, edges)), tuple(map(len, around))
+            return new_task(key, self._concatenate, arguments, {}, frozenset(edges))
+        found = [parts[at] for at, parts in zip(key[1:], self._parts, strict=True)]
+        block = (self._of, *[number for number, _ in found])
+        if block[1:] == key[1:]:
+            return Alias(key, block)
+        index = tuple([part for _, part in found])
+        return new_task(key, operator.getitem, (TaskRef(block), index), {}, frozenset((block,)))
+
+
+def overlap_names(layer: Any) -> tuple[Key, Key]:
+    """Of a layer of overlapping blocks the names of these, and of their edges."""
+    return f"overlap-{layer.token}", f"getitem-{layer.token}"
+
+
+def is_overlap(layer: Any) -> bool:
+    """Whether a layer is one of overlapping blocks, none of which has been made."""
+    kind = type(layer)
+    return (
+        kind.__module__ == "dask.layers"
+        and kind is array_names().Overlap
+        and not layer.is_materialized()
+    )
 
 
 def _has_inputs(argument: Any) -> bool:
@@ -264,13 +347,17 @@ class _Walk:
     def __init__(self, layers: Iterable[Any], names: ArrayNames) -> None:
         #: Values of layers that have each of theirs.
         self._raw: dict[Key, Any] = {}
-        self._blocks: dict[Key, _Blocks] = {}
+        #: By name, layers that make theirs.
+        self._made: dict[Key, _Blocks | _Overlap] = {}
         for each in layers:
             if type(each) is names.Blockwise:
-                self._blocks[each.output] = _Blocks(each, names)
+                self._made[each.output] = _Blocks(each, names)
+            elif is_overlap(each):
+                overlap = _Overlap(each, names)
+                self._made.update(dict.fromkeys(overlap.names, overlap))
             else:
                 # Asked one by one, a layer would look for its tasks each time.
-                self._raw.update(each.mapping if hasattr(each, "mapping") else each._dict)
+                self._raw.update(each._dict if type(each) is names.Overlap else each.mapping)
         has_numbers = not {str, tuple}.issuperset(map(type, self._raw))
         self._plain = _PLAIN if has_numbers else _PLAIN_WITH_NUMBERS
 
@@ -278,8 +365,8 @@ class _Walk:
         """Whether it is a key of the graph; raises TypeError for what can be none."""
         if key in self._raw:
             return True
-        blocks = self._blocks.get(key[0]) if type(key) is tuple and key else None
-        return blocks is not None and key[1:] in blocks
+        made = self._made.get(key[0]) if type(key) is tuple and key else None
+        return made is not None and made.has(key)
 
     def nodes_for(self, keys: Iterable[Key]) -> tuple[Graph, list[tuple[Key, Key]]]:
         """The tasks that these keys need.
@@ -293,7 +380,7 @@ class _Walk:
         """
         nodes: Graph = {}
         raw = self._raw
-        blocks_of = self._blocks
+        made_by = self._made
         #: Input → its user.
         user_of: dict[Key, Any] = {}
         lone: list[tuple[Key, Key]] = []
@@ -307,10 +394,10 @@ class _Walk:
                 if node is None:
                     continue
             else:
-                blocks = blocks_of.get(key[0]) if type(key) is tuple and key else None
-                if blocks is None:
+                layer = made_by.get(key[0]) if type(key) is tuple and key else None
+                if layer is None:
                     continue  # the result of another graph
-                node = blocks.make(key)
+                node = layer.make(key)
             nodes[key] = node
             inputs = node._dependencies
             for each in inputs:

@@ -21,7 +21,7 @@ from typing import Any
 from dask.highlevelgraph import HighLevelGraph, Layer
 from dask.utils import ensure_dict
 
-from spanwise.graph.array_graph import array_graph
+from spanwise.graph.array_graph import array_graph, is_overlap, overlap_names
 from spanwise.graph.private_dask import Expr, ExprSequence, HLGExpr, HLGExprSequence
 from spanwise.graph.provenance import (
     Annotation,
@@ -240,7 +240,9 @@ def _all_names(layer: Layer, name: str) -> set[str]:
         return layer_names(layer, name)
     if hasattr(layer, "output"):  # Blockwise: all keys carry the layer's name
         return set()
-    # Overlap and slicing layers coin other names; they are materialised later anyway.
+    if is_overlap(layer):
+        return set(overlap_names(layer)) - {name}
+    # Others coin other names; they are materialised later anyway.
     return {found for key in layer if isinstance(found := name_of(key), str)}
 
 

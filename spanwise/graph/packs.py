@@ -320,12 +320,17 @@ class _Packing:
             self.users = users_of(self.graph.nodes, self.wanted)
         done = 0
         size = FIRST_TASKS
-        while left:
-            count = min(size, left)
-            left -= count
-            yield self._message(list(itertools.islice(items, count)), first_id + done, left == 0)
-            done += count
-            size = MORE_TASKS
+        try:
+            while left:
+                count = min(size, left)
+                left -= count
+                part = list(itertools.islice(items, count))
+                yield self._message(part, first_id + done, left == 0)
+                done += count
+                size = MORE_TASKS
+        finally:
+            # It refers back to this; the graph would be the collector's to find.
+            del self.patterns
 
     def _message(
         self,

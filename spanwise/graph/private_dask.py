@@ -119,17 +119,19 @@ class ArrayNames(NamedTuple):
     optimize_slices: Callable[..., Any]
     fused_key: Callable[..., Any]
     Blockwise: Any
+    Overlap: Any
     layers: frozenset[type]
     blockwise_token: Callable[[int], str]
     coord_mapping: Callable[..., Any]
     lol_product: Callable[..., Any]
     concatenate_axes: Callable[..., Any]
+    concatenate_shaped: Callable[..., Any]
 
 
 @cache
 def array_names() -> ArrayNames:
     """Import Dask's arrays; ImportError without NumPy."""
-    from dask.array.core import concatenate_axes
+    from dask.array.core import concatenate_axes, concatenate_shaped
     from dask.array.optimization import _optimize_slices, optimize
     from dask.blockwise import (
         Blockwise,
@@ -150,9 +152,11 @@ def array_names() -> ArrayNames:
         _optimize_slices,
         default_fused_keys_renamer,
         Blockwise,
+        ArrayOverlapLayer,
         frozenset({MaterializedLayer, Blockwise, ArrayOverlapLayer}),
         blockwise_token,
         _get_coord_mapping,
         _lol_product,
         concatenate_axes,
+        concatenate_shaped,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from spanwise.graph.prepare import prepare
 from spanwise.graph.private_dask import FinalizeCompute
 from spanwise.graph.provenance import Provenance
 from spanwise.tests.computations import COMPUTATIONS, SIZES
+from spanwise.tests.packed_run import PackedRun
 from spanwise.tests.same_results import assert_same
 
 
@@ -297,6 +299,57 @@ def test_a_task_has_all_that_dasks_constructor_gives() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["overlap", "block numbers", "same twice"])
+def test_a_graph_is_gone_once_it_is_sent(name: str) -> None:
+    """Nothing of it is left for the collector, which would look through all that is new."""
+    run = PackedRun()
+
+    def send() -> int:
+        expression = _expression(ODD[name]())
+        keys = list(flatten(expression.__dask_keys__()))
+        graph = prepare(expression, keys, run.provenance)
+        return sum(len(each.tasks["id"]) for each in run.packer.pack(graph, {}, keys, 0))
+
+    send()
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        assert send() > 10
+        assert gc.collect() < 50
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def test_overlaps_have_the_names_of_their_keys() -> None:
+    array = _grid().map_overlap(_add, depth={0: 1, 1: (2, 0)}, boundary="none", dtype=int)
+    (layer,) = [each for each in array.dask.layers.values() if module.is_overlap(each)]
+    assert {key[0] for key in dict(layer)} == set(module.overlap_names(layer))
+    assert not module.is_overlap(layer)
+
+
+@pytest.mark.parametrize("depth", [0, 1, (2, 0), {0: 1}, {0: (0, 1), 1: 0}, {0: (1, 2), 1: 1}])
+def test_overlaps_of_any_depth_are_those_of_dask(depth: Any) -> None:
+    """Also what asks for blocks and edges that are none is told so."""
+    array = _grid(9, 3).map_overlap(_add, depth=depth, boundary="none", dtype=int)
+    for layer in array.dask.layers.values():
+        if not module.is_overlap(layer):
+            continue
+        walk = module._Walk([layer], module.array_names())
+        theirs = dict(layer)
+        assert all(key in walk for key in theirs)
+        whole, edges = module.overlap_names(layer)
+        for key in ((whole, 0.9, 1), (whole, 3, 0), (edges, 0.5, 0), (edges, 0), (whole,)):
+            assert key not in theirs and key not in walk
+        names = convert_legacy_graph(theirs, {*theirs, *((layer.name, *key[1:]) for key in theirs)})
+        ours, _ = walk.nodes_for(theirs)
+        assert ours.keys() == names.keys()
+        for key, node in names.items():
+            assert ours[key].dependencies == node.dependencies
+            assert _said(ours[key]) == _said(node), key
+
+
 def test_what_users_set_otherwise_is_left_to_dask() -> None:
     plain = _grid() + 1
     assert array_graph(_expression(plain)) is not None
@@ -331,10 +384,12 @@ def test_annotated_arrays_are_left_to_dask(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_prepare_makes_arrays_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    expression = _expression(_grid().sum())
+    expression = _expression(ODD["overlap"]())
 
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("Dask's optimiser was called.")
 
     monkeypatch.setattr("dask.array.optimization.fuse_linear_task_spec", never)
+    # (also since it leaves references to the frames of all callers to the collector)
+    monkeypatch.setattr("dask.layers.ArrayOverlapLayer._construct_graph", never)
     assert prepare(expression, expression.__dask_keys__(), Provenance()).nodes
