@@ -414,6 +414,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           onClick={() => this._swap()}
         />
         <ToolButton
+          className="sw-Compare-pin"
           label={trans.__('Pin to these runs')}
           tooltip={
             this.turns

@@ -654,14 +654,15 @@ export function headline(
 }
 
 /**
- * The same to be read at a glance: a line, and what else there is to say. Where there is no verdict the line says why in few words, without
- * names, for names of passes may be long: "No verdict: tasks of the second pass were cancelled".
+ * The same to be read at a glance, beside the figures: a line, and what else there is to say. Names of passes begin as their cells do, and are
+ * shortened. Where there is no verdict the line says why in few words: "No verdict: tasks of the second pass were cancelled".
  */
 export function shortHeadline(
-  sides: Sides,
+  whole: Sides,
   isFiltered: boolean,
   trans: Trans
 ): { readonly line: string; readonly details: readonly string[] } {
+  const sides = withShortNames(whole);
   const found = findingOf(sides, isFiltered, trans);
   if ('text' in found) {
     return { line: found.text, details: [] };
@@ -676,10 +677,27 @@ export function shortHeadline(
   return undone.includes(true)
     ? {
         line: noVerdictText(sides, faults, undone, trans),
-        details: [timesText(lengths, trans), ...more]
+        details: more
       }
     : { line: soundText(sides, lengths, trans), details: more };
 }
+
+/** The first and the last letters of what is longer; both as they are where that would leave nothing to tell them apart. */
+function withShortNames(sides: Sides): Sides {
+  const names = each(sides, ({ name }) => {
+    const letters = [...name];
+    return letters.length <= MOST_LETTERS
+      ? name
+      : `${letters.slice(0, FIRST_LETTERS).join('').trimEnd()}…${letters.slice(FIRST_LETTERS + 1 - MOST_LETTERS).join('')}`;
+  });
+  return names[0] === names[1]
+    ? sides
+    : each(sides, (side, i) => ({ ...side, name: names[i] }));
+}
+
+/** Of a name in the headline; so many of a longer one are its first. */
+const MOST_LETTERS = 28;
+const FIRST_LETTERS = 15;
 
 /** What there is to say of both; `text`: nothing but this. */
 type Finding =
