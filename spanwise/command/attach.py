@@ -12,8 +12,7 @@ from spanwise.command.options import refuse
 from spanwise.command.until_told import Events, notices_as_lines, signals_as_events
 from spanwise.dask_bridge.attach import AttachedCluster, attach
 from spanwise.errors import ClusterError
-from spanwise.observed.doorbell import connection_file
-from spanwise.observed.find_observer import OBSERVER_VARIABLE
+from spanwise.observed.find_observer import OBSERVER_VARIABLE, server_file
 
 #: Between looks whether the cluster has ended.
 _LOOK_SECONDS = 0.5
@@ -39,7 +38,7 @@ def run_attach(options: argparse.Namespace, out: TextIO) -> int:
     ClusterError
         There are no panels to show it, or it cannot be watched.
     """
-    if not os.environ.get(OBSERVER_VARIABLE) and connection_file() is None:
+    if not os.environ.get(OBSERVER_VARIABLE) and server_file() is None:
         raise ClusterError(
             "no panels would show it: run this in a terminal of JupyterLab, or in a notebook "
             f"spanwise.attach({options.address!r})."

@@ -17,6 +17,7 @@ from typing import Any
 
 from spanwise.command.findings import Finding, State, bad, good, note
 from spanwise.observed.doorbell import read_secret
+from spanwise.observed.newest_server import NEWEST
 from spanwise.processes.process_state import lives
 from spanwise.version import read_version
 from spanwise.wire.errors import LinkError
@@ -138,7 +139,7 @@ def look_at_servers() -> Iterator[Finding]:
         without |= _running_servers(folder)
         files |= set(folder.glob("spanwise-*.json"))
     variable = os.environ.get("SPANWISE_CONNECTION")
-    named = Path(variable).resolve() if variable else None
+    named = Path(variable).resolve() if variable and variable != NEWEST else None
     if named is not None:
         files.add(named)
     for file in sorted(files):

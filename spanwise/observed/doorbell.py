@@ -16,6 +16,9 @@ from spanwise.wire.errors import HandshakeRefused, LinkError, RefusedThere
 from spanwise.wire.handshake import SECRET_BYTES
 from spanwise.wire.link import dial
 
+#: Names the connection file to the processes that a server starts; see `newest_server` too.
+CONNECTION_VARIABLE = "SPANWISE_CONNECTION"
+
 
 class SwitchedOff(ClusterError):
     """The server does not do this, by its settings."""
@@ -31,7 +34,7 @@ _UPGRADE = (
 
 def connection_file() -> Path | None:
     """The file that the server has named to this process, if it is there."""
-    path = os.environ.get("SPANWISE_CONNECTION")
+    path = os.environ.get(CONNECTION_VARIABLE)
     return Path(path) if path and Path(path).exists() else None
 
 

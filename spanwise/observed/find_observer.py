@@ -6,7 +6,13 @@ import os
 from pathlib import Path
 
 from spanwise.errors import ClusterError
-from spanwise.observed.doorbell import connection_file, read_secret, ring
+from spanwise.observed.doorbell import (
+    CONNECTION_VARIABLE,
+    connection_file,
+    read_secret,
+    ring,
+)
+from spanwise.observed.newest_server import NEWEST, newest_connection_file
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.own_observer import OwnObserver
 from spanwise.processes.node_process import READY_SECONDS
@@ -19,7 +25,7 @@ OBSERVER_VARIABLE = "SPANWISE_OBSERVER"
 
 
 def find_observer() -> ObserverAddress:
-    """Use the observer that is named, ring for the Jupyter server's, or start one for this script.
+    """Use the observer that is named, ring for a Jupyter server's, or start one for this script.
 
     Raises
     ------
@@ -29,7 +35,7 @@ def find_observer() -> ObserverAddress:
     folder = os.environ.get(OBSERVER_VARIABLE)
     if folder:
         return _named(Path(folder))
-    file = connection_file()
+    file = server_file()
     if file is None:
         return OwnObserver()
     fields = ring(file, "ring", {}, ANSWER_SECONDS)
@@ -41,6 +47,18 @@ def find_observer() -> ObserverAddress:
             "Jupyter server, then this kernel."
         ) from error
     return ObserverAddress(fields["address"], secret, fields["secretFile"])
+
+
+def server_file() -> Path | None:
+    """The connection file of the Jupyter server that this program sends to; None: to none.
+
+    Raises
+    ------
+    ClusterError
+        It is to send to the newest, and there is none that can be trusted.
+    """
+    wants_newest = os.environ.get(CONNECTION_VARIABLE) == NEWEST
+    return newest_connection_file() if wants_newest else connection_file()
 
 
 def _named(folder: Path) -> ObserverAddress:
