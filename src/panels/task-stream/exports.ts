@@ -39,6 +39,7 @@ import {
   taskRow,
   workerHeaders
 } from './rows';
+import { tileUntil } from './tile-until';
 import { standingTexts } from './standing-texts';
 import { askRecordsPage, askTasksPage } from './task-query';
 import { traceOf } from './trace';
@@ -130,12 +131,18 @@ async function pictureFrom(
   // What the tiles are of: meanwhile the selection may have changed.
   const source = sourceNow();
   const { context, trans, answered } = source;
-  const { result } = model;
-  if (found === null || result === null) {
+  if (found === null) {
     throw new Error(trans.__('the observer did not send what is shown.'));
   }
-  const { view, running, now } = found;
+  const { view, result } = found;
   const { showsGroups, whole } = model;
+  const running = showsGroups ? [] : result.running;
+  // All of a picture is of one moment: the page's clock is ahead of it.
+  const end = result.running.length > 0 ? result.to : result.now;
+  const lanesOfRunning = new Set(running.map(({ laneIndex }) => laneIndex));
+  const tiles = result.live
+    ? found.tiles.map(each => tileUntil(each, end, lanesOfRunning))
+    : found.tiles;
   const { lanes, workers } = model.shown;
   const isHigh = lanes.length <= MANY_LANES;
   const layout = layOutLanes(
@@ -155,19 +162,18 @@ async function pictureFrom(
     layout,
     tiles: found.range,
     tileOf: (level, index) =>
-      found.tiles.find(tile => tile.level === level && tile.index === index) ??
-      null,
+      tiles.find(tile => tile.level === level && tile.index === index) ?? null,
     slots: model.slots,
     slotsVersion: model.slotsVersion,
     colourBy: model.colourBy,
     palette: context.theme.palette,
-    running: showsGroups ? [] : running,
+    running,
     goesOnText: legendWord('cancelled, still running', trans),
-    now,
+    now: result.live ? end : null,
     selectedRun: context.selection.selectedRun,
     range: time !== 'all' && 'from' in time ? time : null
   };
-  const boxes = boxesIn(scene, found.tiles);
+  const boxes = boxesIn(scene, tiles);
   if (boxes > MOST_BOXES) {
     throw new Error(
       trans.__(
@@ -197,7 +203,7 @@ async function pictureFrom(
       .filter(text => text !== '')
       .join(' · '),
     scene,
-    tiles: found.tiles,
+    tiles,
     gutter: GUTTER,
     whole: {
       label: [
@@ -212,10 +218,10 @@ async function pictureFrom(
     },
     axisLabel: trans.__('since start'),
     bandsLabel: spansText(
-      model.bandsWithoutRow.length + (result.bandsLeftOut ?? 0),
+      found.bandsWithoutRow + (result.bandsLeftOut ?? 0),
       trans
     ),
-    bands: model.bands,
+    bands: found.bands,
     heads: new Map(heads.map(head => [head.worker, head])),
     laneName: lane =>
       showsGroups ? trans.__('all threads') : laneText(lane, trans),

@@ -26,14 +26,15 @@ import {
   zoomedAt
 } from './viewport';
 
-/** What a picture shows: the tiles of a view, and what else was so when it was asked for. */
+/** What a picture shows: the tiles of a view, and the answer of when it was asked for. */
 type WholeTiles = {
   readonly range: TileRange;
   readonly tiles: readonly TileData[];
   readonly view: Viewport;
-  readonly running: TaskStreamResult['running'];
-  /** null: the run was over. */
-  readonly now: number | null;
+  readonly result: TaskStreamResult;
+  readonly bands: readonly BandRow[];
+  /** How many bands have no row. */
+  readonly bandsWithoutRow: number;
 };
 
 export type ColourBy = 'function' | 'kind';
@@ -409,9 +410,10 @@ export class TaskStreamModel extends Disposing {
             lacking.push(i);
           }
         }
-        if (watch !== null && lacking.length === 0) {
+        const { result } = asked;
+        if (watch !== null && result !== null && lacking.length === 0) {
           const tiles = [...found].sort(([a], [b]) => a - b);
-          return { ...asked, tiles: tiles.map(([, tile]) => tile) };
+          return { ...asked, result, tiles: tiles.map(([, tile]) => tile) };
         }
         if (isOver || this.isDisposed) {
           return null;
@@ -434,13 +436,12 @@ export class TaskStreamModel extends Disposing {
   }
 
   private _askedNow(devicePixels: number) {
-    const { view, _tilesOf: of } = this;
-    const now = this.isLive ? this.now : null;
-    const running = this._result?.running ?? [];
+    const { view, bands, result, _tilesOf: of } = this;
+    const bandsWithoutRow = this._bandsWithoutRow.length;
     const level = levelFor(view, devicePixels);
     const range = tilesFor(view, level, this.extent);
     const snapshot = this._watch?.snapshot ?? null;
-    return { view, running, now, range, snapshot, of };
+    return { view, result, bands, bandsWithoutRow, range, snapshot, of };
   }
 
   /** Of which log, tasks and rows tiles are now. */

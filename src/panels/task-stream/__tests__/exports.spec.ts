@@ -24,6 +24,8 @@ import type { Span } from '../../../observer/store/span-tree';
 import { DEFAULT_SPAN } from '../../../records/ids';
 import { drawCluster } from '../../../testing/drawn-cluster';
 import { DRAWN_SELECTIONS } from '../../../testing/drawn-selections';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { rowsToBlock } from '../../../testing/rows-to-block';
 import { drawRuns } from '../../../testing/run-from-text';
 import { english } from '../../../testing/translators';
@@ -372,6 +374,75 @@ describe('a picture', () => {
     await waitFor('a file', () => saved.length > 2);
     expect(boxes(saved[1]!)).toBe(boxes(saved[0]!));
     expect(boxes(saved[2]!)).toBeGreaterThan(boxes(saved[0]!) + 4);
+  });
+
+  it('is of one moment, however far the clock of the page is', async () => {
+    const live = drawnStore(firstLook(), { live: true });
+    // Of after the answer: what runs has ended, and something else has begun.
+    const later = drawnStore(firstLook(), { live: true });
+    const answer = ask(live, 'task-stream', { now: live.now + 1 });
+    const began = answer.running.map(({ laneIndex, started }, at) => ({
+      run: 9_000_000 + at,
+      lane: live.shape.lanes[laneIndex]!.lane,
+      start: started,
+      duration: answer.to + 0.3 - started
+    }));
+    ingestBlock(
+      later,
+      rowsToBlock(later.seq + 1, 'runs', [
+        ...began,
+        ...began.map(({ lane }, at) => ({
+          run: 9_100_000 + at,
+          lane,
+          start: answer.to + 0.35,
+          duration: 0.2
+        }))
+      ])
+    );
+    const watch = feed.running[0]!;
+    Object.assign(watch, {
+      tile: (level: number, index: number): TileData => {
+        const { columns, ...header } = tile(later, level, index);
+        return { ...header, ...columns, logSeq: 1 };
+      }
+    });
+    const ahead = jest.spyOn(performance, 'now');
+    const clock = performance.now();
+    ahead.mockReturnValue(clock);
+    await act(async () => {
+      watch.answer(answer);
+      panel.model.setFollowing(false);
+      panel.model.setView({ from: answer.to - 3, to: answer.to + 2 });
+      MessageLoop.flush();
+    });
+    ahead.mockReturnValue(clock + 800);
+    expect(panel.model.now).toBeCloseTo(answer.now + 0.8, 6);
+    const read = await picture();
+    ahead.mockRestore();
+    const { from, to } = panel.model.view;
+    const ends = (rects: Iterable<Element>, scale: number) =>
+      Array.from(rects, rect => {
+        const of = (name: string) => Number(rect.getAttribute(name));
+        return from + (of('x') + of('width')) / scale;
+      });
+    const clip = read.querySelector('clipPath rect')!;
+    const [width, height] = ['width', 'height'].map(name =>
+      Number(clip.getAttribute(name))
+    ) as [number, number];
+    const boxes = [...read.querySelectorAll('[clip-path] rect')].filter(
+      rect =>
+        // (lines of the axis, of lanes, and of now)
+        Number(rect.getAttribute('height')) < height &&
+        Number(rect.getAttribute('width')) < width
+    );
+    const scale = width / (to - from);
+    const drawn = ends(boxes, scale);
+    expect(Math.max(...drawn)).toBeCloseTo(answer.to, 1);
+    // Spans end where boxes do, on the same scale at half of its pixels.
+    const bands = read.querySelectorAll('rect[height="14"]');
+    const bandEnds = ends(bands, scale / 2);
+    expect(bandEnds.length).toBeGreaterThan(0);
+    expect(Math.max(...bandEnds)).toBeCloseTo(answer.to, 1);
   });
 
   it('says what it waits for, and is no error where the user gives it up', async () => {

@@ -475,8 +475,8 @@ describe('tiles', () => {
       // One was too old; the others came once.
       expect(came).toEqual([range.first, ...tiles.map(({ index }) => index)]);
       expect(Math.min(...tiles.map(tile => tile.logSeq))).toBe(7);
-      expect(found!.now).toBe(now);
-      expect(found!.running.map(({ span }) => span)).toContain(7);
+      expect(found!.result.now).toBe(now);
+      expect(found!.result.running.map(({ span }) => span)).toContain(7);
     } finally {
       jest.useRealTimers();
     }
