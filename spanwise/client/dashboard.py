@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import os
 
-from spanwise.observed.doorbell import connection_file
+from spanwise.errors import ClusterError
+from spanwise.observed.newest_server import server_file
 
-#: Without a Jupyter server there is nothing to be opened.
-NO_LINK = "(no page of its own: open the panels from the Spanwise sidebar of JupyterLab)"
+#: It is not known where the server is.
+_NO_LINK = "(no page of its own: open the panels from the Spanwise sidebar of JupyterLab)"
+#: No panels have it.
+_NOT_SHOWN = (
+    "(no page of its own, and no panels: those of JupyterLab have what notebooks, its terminals, "
+    "and scripts that are started with SPANWISE_CONNECTION=newest measure)"
+)
 
 
 def dashboard_link() -> str:
@@ -16,9 +22,12 @@ def dashboard_link() -> str:
 
     Its sidebar has the panels. The address holds no token: the browser that shows this is let in.
     """
-    file = connection_file()
+    try:
+        file = server_file()
+    except ClusterError:  # (the warning of the client said why nothing is shown)
+        return _NOT_SHOWN
     if file is None:
-        return NO_LINK
+        return _NOT_SHOWN
     try:
         pid = int(json.loads(file.read_text("utf-8"))["pid"])
         server = json.loads((file.parent / f"jpserver-{pid}.json").read_text("utf-8"))
@@ -26,4 +35,4 @@ def dashboard_link() -> str:
     except (OSError, ValueError, KeyError, TypeError):
         # A server that keeps no such file, as a hub's may: its path is in the kernel's environment.
         prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "")
-        return f"{prefix.rstrip('/')}/lab" if prefix else NO_LINK
+        return f"{prefix.rstrip('/')}/lab" if prefix else _NO_LINK

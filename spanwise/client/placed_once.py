@@ -5,7 +5,9 @@ known as the objects that they are: what cannot change (a text, bytes), and a la
 joblib, which is not to be changed while calls with it are handed out. So is the memory of such an
 array in something else, as of a frame.
 
-What calls could change for each other goes as a pickle, of which each batch makes its own.
+What calls could change for each other goes as a pickle, of which each batch makes its own. A list
+or a set is read for each batch, which takes 15 ms of a million numbers: to compare it with what it
+was takes as long if it is done by identity, and by ``==`` a 1 that became True is not seen.
 """
 
 from __future__ import annotations

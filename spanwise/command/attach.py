@@ -12,7 +12,8 @@ from spanwise.command.options import refuse
 from spanwise.command.until_told import Events, notices_as_lines, signals_as_events
 from spanwise.dask_bridge.attach import AttachedCluster, attach
 from spanwise.errors import ClusterError
-from spanwise.observed.find_observer import OBSERVER_VARIABLE, server_file
+from spanwise.observed.find_observer import OBSERVER_VARIABLE
+from spanwise.observed.newest_server import server_file
 
 #: Between looks whether the cluster has ended.
 _LOOK_SECONDS = 0.5

@@ -6,13 +6,8 @@ import os
 from pathlib import Path
 
 from spanwise.errors import ClusterError
-from spanwise.observed.doorbell import (
-    CONNECTION_VARIABLE,
-    connection_file,
-    read_secret,
-    ring,
-)
-from spanwise.observed.newest_server import NEWEST, newest_connection_file
+from spanwise.observed.doorbell import read_secret, ring
+from spanwise.observed.newest_server import server_file
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.own_observer import OwnObserver
 from spanwise.processes.node_process import READY_SECONDS
@@ -47,18 +42,6 @@ def find_observer() -> ObserverAddress:
             "Jupyter server, then this kernel."
         ) from error
     return ObserverAddress(fields["address"], secret, fields["secretFile"])
-
-
-def server_file() -> Path | None:
-    """The connection file of the Jupyter server that this program sends to; None: to none.
-
-    Raises
-    ------
-    ClusterError
-        It is to send to the newest, and there is none that can be trusted.
-    """
-    wants_newest = os.environ.get(CONNECTION_VARIABLE) == NEWEST
-    return newest_connection_file() if wants_newest else connection_file()
 
 
 def _named(folder: Path) -> ObserverAddress:

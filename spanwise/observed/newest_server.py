@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spanwise.errors import ClusterError
+from spanwise.observed.doorbell import CONNECTION_VARIABLE, connection_file
 from spanwise.processes.process_state import lives
 
 #: In place of a path, in the variable that names a connection file.
@@ -32,6 +33,18 @@ class _Server(NamedTuple):
     written: float
     folder: Path
     secret_file: Path
+
+
+def server_file() -> Path | None:
+    """The connection file of the Jupyter server that this program sends to; None: to none.
+
+    Raises
+    ------
+    ClusterError
+        It is to send to the newest, and there is none that can be trusted.
+    """
+    wants_newest = os.environ.get(CONNECTION_VARIABLE) == NEWEST
+    return newest_connection_file() if wants_newest else connection_file()
 
 
 def newest_connection_file() -> Path:

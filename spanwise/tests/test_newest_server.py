@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from jupyter_core.paths import jupyter_runtime_dir
 
+from spanwise.client.dashboard import dashboard_link
 from spanwise.errors import ClusterError
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.newest_server import jupyter_runtime_folder, newest_connection_file
@@ -27,6 +28,7 @@ if __name__ == "__main__":
         client.submit(abs, -1).result()
         assert client.fine_metrics()["execute", "abs", "compute", "count"] == 1
         print(client._private.observer.address)
+        print(client.dashboard_link)
 """
 
 
@@ -73,6 +75,10 @@ def test_none_is_told_with_what_to_do(runtime: Path, monkeypatch: pytest.MonkeyP
     runtime.rmdir()
     with pytest.raises(ClusterError, match="Start JupyterLab first"):
         find_observer()
+    assert "SPANWISE_CONNECTION=newest" in dashboard_link()
+    # Where a script's user looks for the panels, that says how to have them.
+    monkeypatch.delenv("SPANWISE_CONNECTION")
+    assert "SPANWISE_CONNECTION=newest" in dashboard_link()
 
 
 def open_to_others(path: Path) -> None:
@@ -142,6 +148,7 @@ def test_a_script_outside_jupyterlab_sends_to_its_newest_server(
             text=True,
             timeout=LIMIT_SECONDS,
         )
-        assert (ran.stdout.strip(), ran.stderr) == (servers, "")
+        link = f"http://localhost:{jupyter.port}/lab"
+        assert (ran.stdout.splitlines(), ran.stderr) == ([servers, link], "")
     finally:
         jupyter.close()
