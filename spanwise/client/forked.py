@@ -61,6 +61,7 @@ class ForkedSession(Session):
     watch_runs: Any = _refuse
     wait_in_loop: Any = _refuse
     sleep: Any = _refuse
+    sleep_in_loop: Any = _refuse
     wait_for: Any = _refuse
     wait_first: Any = _refuse
     when_done: Any = _refuse

@@ -13,7 +13,7 @@ from spanwise.client import gathering
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry
 from spanwise.client.gathering import Gathering
 from spanwise.client.peers import Unreachable
-from spanwise.client.reason import FoundHere, cancelled
+from spanwise.client.reason import IN_CALL, FoundHere, cancelled
 from spanwise.client.session import dump
 from spanwise.errors import CancelledError, ClusterError
 from spanwise.records.enumerations import ITEM_NOT_PICKLED, ITEM_OK
@@ -143,7 +143,9 @@ def entries_of(*ids: int) -> list[Entry]:
     for number in ids:
         entry = Entry(f"x-{number}", number)
         entry.status = {3: ERROR, 6: CANCELLED}.get(number, FINISHED)
-        entry.reason = {3: FoundHere(lambda: ValueError("no")), 6: cancelled("x-6")}.get(number)
+        entry.reason = {3: FoundHere(lambda: ValueError("no")), 6: cancelled("x-6", IN_CALL)}.get(
+            number
+        )
         entry.task_id = number
         entry.worker = 0
         entries.append(entry)

@@ -393,7 +393,7 @@ def test_what_is_cancelled_keeps_no_sign() -> None:
     assert scheduler.lives()
     (entry,) = [each for each in scheduler.entries if each.id == 0]
     assert [entry.sign] == [sign.unpack(memoryview(told))]
-    scheduler.session.cancel([entry], False)
+    scheduler.session.cancel([entry], False, "by a test")
     assert entry.sign is None
     scheduler.close()
 
