@@ -404,6 +404,27 @@ describe('runs that fail at once', () => {
     expect(runs).toEqual([[0], [1, 2], []]);
   });
 
+  it('are in one tile wherever pages meet, as numbers are rounded', () => {
+    const level = 10;
+    const seconds = pageSeconds(level);
+    // Where a page's begin and its width do not make the next one's begin: some by less, some by more.
+    const rounded = Array.from({ length: 1000 }, (_, i) => i + 1).filter(
+      at => (at - 1) * seconds + seconds !== at * seconds
+    );
+    const borders = rounded.filter((_, i) => i % 10 === 0);
+    expect(borders.length).toBeGreaterThan(10);
+    const found = borders.map(at => {
+      const log = new LogStore('border');
+      const start = Math.min((at - 1) * seconds + seconds, at * seconds);
+      const row = { run: 1, start, duration: 2e-5, status: RunStatus.Failed };
+      ingestBlock(log, rowsToBlock(1, 'runs', [row]));
+      return [at - 1, at]
+        .flatMap(index => [...tile(log, level, index).columns.cover])
+        .filter(cover => cover === 255).length;
+    });
+    expect(found).toEqual(borders.map(() => 1));
+  });
+
   it('are not in tiles of a filter that hides them', () => {
     const log = logOf(new Set(FAILED), RunStatus.Failed);
     for (const level of [8, 14, 20]) {

@@ -99,7 +99,8 @@ export class Pyramid {
     const log = this._log;
     const seconds = pageSeconds(level);
     const from = index * seconds;
-    const to = from + seconds;
+    // As the begin of the next page is worked out: `from + seconds` may be rounded to another number.
+    const to = (index + 1) * seconds;
     const laneRows = this.rows();
     const page = emptyPage(laneRows.count);
     const rows =
