@@ -676,7 +676,12 @@ export function shortHeadline(
   const more = [...faultTexts, ...reused];
   return undone.includes(true)
     ? {
-        line: noVerdictText(sides, faults, undone, trans),
+        line: noVerdictText(
+          [faults[0].kind, faults[1].kind],
+          undone,
+          sides.every(({ pass }) => (pass ?? null) !== null),
+          trans
+        ),
         details: more
       }
     : { line: soundText(sides, lengths, trans), details: more };
@@ -734,45 +739,137 @@ function findingOf(sides: Sides, isFiltered: boolean, trans: Trans): Finding {
       };
 }
 
+/** Whom a sentence is about. */
+type Whom =
+  | 'firstRun'
+  | 'secondRun'
+  | 'bothRuns'
+  | 'firstPass'
+  | 'secondPass'
+  | 'bothPasses';
+
+/** @param undone - of each, whether it lacks some of the work. */
 function noVerdictText(
-  sides: Sides,
-  faults: readonly [Faults, Faults],
+  kinds: readonly [FaultKind, FaultKind],
   undone: readonly [boolean, boolean],
+  arePasses: boolean,
   trans: Trans
 ): string {
-  const [first, second] = faults;
-  const areBoth = !undone.includes(false) && first.kind === second.kind;
-  const { kind } = undone[1] ? second : first;
-  const arePasses = sides.every(({ pass }) => (pass ?? null) !== null);
-  const who = areBoth
-    ? arePasses
-      ? trans.__('both passes')
-      : trans.__('both runs')
-    : undone[1]
-      ? arePasses
-        ? trans.__('the second pass')
-        : trans.__('the second run')
-      : arePasses
-        ? trans.__('the first pass')
-        : trans.__('the first run');
+  const [first, second] = kinds;
+  const kind = undone[1] ? second : first;
+  if (!undone.includes(false) && first === second) {
+    return sentences(kind, trans)[arePasses ? 'bothPasses' : 'bothRuns'];
+  }
+  return undone[1]
+    ? sentences(kind, trans)[arePasses ? 'secondPass' : 'secondRun']
+    : sentences(kind, trans)[arePasses ? 'firstPass' : 'firstRun'];
+}
+
+/** Each a whole one: in another language the verb may change with whom it is about. */
+function sentences(
+  kind: FaultKind,
+  trans: Trans
+): { readonly [W in Whom]: string } {
   switch (kind) {
     case 'running':
-      return trans.__('No verdict: tasks of %1 still run', who);
+      return {
+        firstRun: trans.__('No verdict: tasks of the first run still run'),
+        secondRun: trans.__('No verdict: tasks of the second run still run'),
+        bothRuns: trans.__('No verdict: tasks of both runs still run'),
+        firstPass: trans.__('No verdict: tasks of the first pass still run'),
+        secondPass: trans.__('No verdict: tasks of the second pass still run'),
+        bothPasses: trans.__('No verdict: tasks of both passes still run')
+      };
     case 'failed':
-      return trans.__('No verdict: tasks of %1 failed', who);
+      return {
+        firstRun: trans.__('No verdict: tasks of the first run failed'),
+        secondRun: trans.__('No verdict: tasks of the second run failed'),
+        bothRuns: trans.__('No verdict: tasks of both runs failed'),
+        firstPass: trans.__('No verdict: tasks of the first pass failed'),
+        secondPass: trans.__('No verdict: tasks of the second pass failed'),
+        bothPasses: trans.__('No verdict: tasks of both passes failed')
+      };
     case 'cancelled':
-      return trans.__('No verdict: tasks of %1 were cancelled', who);
+      return {
+        firstRun: trans.__('No verdict: tasks of the first run were cancelled'),
+        secondRun: trans.__(
+          'No verdict: tasks of the second run were cancelled'
+        ),
+        bothRuns: trans.__('No verdict: tasks of both runs were cancelled'),
+        firstPass: trans.__(
+          'No verdict: tasks of the first pass were cancelled'
+        ),
+        secondPass: trans.__(
+          'No verdict: tasks of the second pass were cancelled'
+        ),
+        bothPasses: trans.__('No verdict: tasks of both passes were cancelled')
+      };
     case 'lost':
-      return trans.__('No verdict: tasks of %1 were lost', who);
+      return {
+        firstRun: trans.__('No verdict: tasks of the first run were lost'),
+        secondRun: trans.__('No verdict: tasks of the second run were lost'),
+        bothRuns: trans.__('No verdict: tasks of both runs were lost'),
+        firstPass: trans.__('No verdict: tasks of the first pass were lost'),
+        secondPass: trans.__('No verdict: tasks of the second pass were lost'),
+        bothPasses: trans.__('No verdict: tasks of both passes were lost')
+      };
     case 'in vain':
-      return trans.__('No verdict: tasks of %1 came to nothing', who);
+      return {
+        firstRun: trans.__(
+          'No verdict: tasks of the first run came to nothing'
+        ),
+        secondRun: trans.__(
+          'No verdict: tasks of the second run came to nothing'
+        ),
+        bothRuns: trans.__('No verdict: tasks of both runs came to nothing'),
+        firstPass: trans.__(
+          'No verdict: tasks of the first pass came to nothing'
+        ),
+        secondPass: trans.__(
+          'No verdict: tasks of the second pass came to nothing'
+        ),
+        bothPasses: trans.__('No verdict: tasks of both passes came to nothing')
+      };
     case 'nothing':
-      return trans.__('No verdict: nothing has run in %1', who);
+      return {
+        firstRun: trans.__('No verdict: nothing has run in the first run'),
+        secondRun: trans.__('No verdict: nothing has run in the second run'),
+        bothRuns: trans.__('No verdict: nothing has run in both runs'),
+        firstPass: trans.__('No verdict: nothing has run in the first pass'),
+        secondPass: trans.__('No verdict: nothing has run in the second pass'),
+        bothPasses: trans.__('No verdict: nothing has run in both passes')
+      };
     case 'not selected':
-      return trans.__('No verdict: nothing of the selection ran in %1', who);
+      return {
+        firstRun: trans.__(
+          'No verdict: nothing of the selection ran in the first run'
+        ),
+        secondRun: trans.__(
+          'No verdict: nothing of the selection ran in the second run'
+        ),
+        bothRuns: trans.__(
+          'No verdict: nothing of the selection ran in both runs'
+        ),
+        firstPass: trans.__(
+          'No verdict: nothing of the selection ran in the first pass'
+        ),
+        secondPass: trans.__(
+          'No verdict: nothing of the selection ran in the second pass'
+        ),
+        bothPasses: trans.__(
+          'No verdict: nothing of the selection ran in both passes'
+        )
+      };
     case 'none':
     case 'no length':
-      return trans.__('No verdict: of %1 not all is known', who);
+      return {
+        firstRun: trans.__('No verdict: not all is known of the first run'),
+        secondRun: trans.__('No verdict: not all is known of the second run'),
+        bothRuns: trans.__('No verdict: not all is known of both runs'),
+        firstPass: trans.__('No verdict: not all is known of the first pass'),
+        secondPass: trans.__('No verdict: not all is known of the second pass'),
+        bothPasses: trans.__('No verdict: not all is known of both passes')
+      };
   }
 }
 
@@ -1060,7 +1157,7 @@ type Faults = {
   readonly kind: FaultKind;
 };
 
-/** In a word; none: there is nothing to say. */
+/** What came to nothing, in a word; none: there is nothing to say. */
 type FaultKind =
   | 'none'
   | 'running'

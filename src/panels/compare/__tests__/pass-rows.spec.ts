@@ -322,6 +322,30 @@ describe('two passes of a cell', () => {
     ]);
   });
 
+  it('have no verdict in one sentence, which the translator is asked for as a whole', () => {
+    const failed = { status: RunStatus.Failed };
+    const cancelled = { status: RunStatus.Cancelled };
+    const pairs = [
+      sidesOf(notebook({ lastOfFirst: failed, last: failed })),
+      sidesOf(notebook({ lastOfFirst: failed })),
+      sidesOf(notebook({ last: cancelled, without: ['7 f'] })),
+      sidesOf(notebook({ without: ['7 f', '7 g'] }))
+    ];
+    const asked = new Set<string>();
+    const noting = {
+      ...english,
+      __: (text: string, ...args: unknown[]) => {
+        asked.add(text);
+        return english.__(text, ...args);
+      }
+    } as typeof english;
+    for (const pair of pairs) {
+      const { line } = shortHeadline(pair, false, noting);
+      expect(line).toMatch(/^No verdict: /);
+      expect(asked).toContain(line);
+    }
+  });
+
   it('are told of what one of them had not to compute', () => {
     expect(said({ reused: 1, without: ['7 g'] })).toBe(
       '# fit [7] is 1.50 s faster: 3.50 s instead of 5.00 s (−30 %); 1 result of # fit [7] was there already'
