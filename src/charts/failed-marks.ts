@@ -44,6 +44,19 @@ export function isThin(
   return runs > 1 || right - left < MARK_WIDTH * ratio;
 }
 
+/** What an outline goes around: the box, or its mark with the ✕. */
+export function outlined(
+  { left, right }: { readonly left: number; readonly right: number },
+  ratio: number
+): { readonly left: number; readonly right: number } {
+  if (!isThin({ left, right, runs: 1 }, ratio)) {
+    return { left, right };
+  }
+  const width = Math.round(MARK_WIDTH * ratio);
+  const beside = Math.ceil((MARK_FROM * ratio - width) / 2);
+  return { left: left - beside, right: left + width + beside };
+}
+
 /** The marks of a lane, from left to right, of boxes in any order. */
 export function failedMarks<T>(
   boxes: readonly FailedBox<T>[],

@@ -6,7 +6,7 @@
 import { shownText } from '../../base/shown-text';
 import { BoxKind } from '../../records/enumerations';
 import type { IInk } from '../../charts/ink';
-import { Crosses, drawFailedMark } from '../../charts/failed-marks';
+import { Crosses, drawFailedMark, outlined } from '../../charts/failed-marks';
 import {
   type BoxArea,
   hatchSeceded,
@@ -276,8 +276,11 @@ export class LaneOverlay {
           tile.strip[row] !== 1 &&
           top !== undefined
         ) {
+          const place = boxPixels(scene, tile, row);
           const box = {
-            ...boxPixels(scene, tile, row),
+            ...(tile.kind[row] === BoxKind.Failed
+              ? outlined(place, ratio)
+              : place),
             ...laneBox(scene, top, false)
           };
           if (tile.kind[row] !== BoxKind.Seceded) {

@@ -139,6 +139,16 @@ describe('failed runs in the lanes', () => {
     expect(markup.endsWith(overlayOf(scene))).toBe(true);
   });
 
+  it('are seen within the outline of the selected one', () => {
+    const scene = { ...sceneOf(logOf(), WHOLE), selectedRun: 1250 };
+    const markup = overlayOf(scene);
+    const outline = markup.slice(markup.lastIndexOf('<rect'));
+    expect(outline).toContain(`stroke="${scene.palette.brand}"`);
+    // The mark has 250 to 255, and its ✕ two more on both sides.
+    expect(outline).toContain('<rect x="248" ');
+    expect(outline).toContain(' width="9" ');
+  });
+
   it('leave the boxes under them in a picture, too, where many fail', () => {
     const scene = sceneOf(
       logOf(Array.from({ length: 400 }, (_, i) => 1000 + 3 * i)),
