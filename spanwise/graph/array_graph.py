@@ -8,9 +8,10 @@ out anew which inputs a task has, and copies it for each of them. This is one wa
        ▲         a value of another layer: converted, if it has the old form
        └──────── its inputs, and so on ──► lines of tasks are fused, as Dask does
 
-The tasks are Dask's own, and the same: their keys, functions and arguments. Only of lines that meet
-Dask may leave one unfused, by the order in which it comes to them, and an input that Dask writes as
-an alias without a name is a reference here.
+The tasks are Dask's own, and the same: their keys, functions and arguments. What differs: of lines
+that meet Dask may leave one unfused, by the order in which it comes to them; a line whose name Dask
+cuts has its last task's key; an input that Dask writes as an alias without a name is a reference
+here; and a name of a task in a set or a named tuple is an input even if nothing else needs it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ _PLAIN_WITH_NUMBERS = _PLAIN | {int, float, bool}
 #: Kinds of nodes that may be fused.
 _FUSED_KINDS = frozenset({Task, Alias, DataNode})
 _SEVERAL = object()
+#: Dask cuts longer names of lines, and two may have one then.
+_LONGEST_NAME = 115
 
 
 def array_graph(expression: Any) -> Graph | None:
@@ -95,8 +98,21 @@ def _optimised(layered: Any, keys: list[Key], names: ArrayNames) -> Graph | None
     for key, node in graph.items():
         if type(node) is Task and node.func is execute_subgraph:
             fused[id(node.args[0])] = key, node
-    names.optimize_slices(dict(fused.values()))
+    # (of a task that reads from the source itself, and not from an input, it asks for the key)
+    names.optimize_slices(
+        {key: node for key, node in fused.values() if not _reads_source(node.args[0], names)}
+    )
     return graph
+
+
+def _reads_source(parts: Graph, names: ArrayNames) -> bool:
+    return any(
+        type(node) is Task
+        and node.func in names.getters
+        and node.args
+        and not isinstance(node.args[0], (TaskRef, GraphNode))
+        for node in parts.values()
+    )
 
 
 def new_task(
@@ -185,7 +201,7 @@ class _Blocks:
         inputs = []
         for place, fill in self._places:
             found = arguments[place] = fill(coordinates)
-            if type(found) is TaskRef:
+            if isinstance(found, TaskRef):  # (as a future is)
                 inputs.append(found.key)
             else:
                 inputs += found.dependencies
@@ -416,7 +432,7 @@ class _Walk:
             arguments = tuple([self._argument(each) for each in value[1:]])
             inputs: set[Key] = set()
             for each in arguments:
-                if type(each) is TaskRef:
+                if isinstance(each, TaskRef):
                     inputs.add(each.key)
                 elif isinstance(each, GraphNode):
                     inputs |= each.dependencies
@@ -479,11 +495,20 @@ def _fuse(
             line.append(graph.pop(key))
             key = next_of[key]
         line.append(graph.pop(key))
-        name = names.fused_key([each.key for each in line])
+        name = _line_name([each.key for each in line], names)
+        if name in graph or name in nodes:
+            name = key
         graph[name] = Task.fuse(*line, key=name)
         if name != key:
             graph[key] = Alias(key, name)
     return graph
+
+
+def _line_name(keys: list[Key], names: ArrayNames) -> Key:
+    """What Dask calls a line; where it has no name, or cuts it, the last key is the line's."""
+    name = names.fused_key(keys)
+    text = name[0] if type(name) is tuple else name
+    return keys[-1] if text is None or len(text) > _LONGEST_NAME else name
 
 
 def _may_be_fused(node: GraphNode) -> bool:

@@ -7,8 +7,8 @@ bounds in ``pyproject.toml``, and ``scripts/test-versions`` runs tests with both
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Container
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import dask._task_spec
@@ -107,8 +107,12 @@ class ArrayNames(NamedTuple):
     ----------
     optimize
         Dask's optimiser for arrays.
-    optimize_blockwise, fuse_roots, optimize_slices, fused_key
+    optimize_blockwise, fuse_roots, optimize_slices
         What it calls.
+    fused_key
+        Names a line by its keys, whole: however long the name is.
+    getters
+        Functions whose calls `optimize_slices` joins.
     layers
         The classes of layers whose tasks are made as here is known.
     """
@@ -117,7 +121,8 @@ class ArrayNames(NamedTuple):
     optimize_blockwise: Callable[..., Any]
     fuse_roots: Callable[..., Any]
     optimize_slices: Callable[..., Any]
-    fused_key: Callable[..., Any]
+    fused_key: Callable[[list[Any]], Any]
+    getters: Container[Any]
     Blockwise: Any
     Overlap: Any
     layers: frozenset[type]
@@ -132,7 +137,7 @@ class ArrayNames(NamedTuple):
 def array_names() -> ArrayNames:
     """Import Dask's arrays; ImportError without NumPy."""
     from dask.array.core import concatenate_axes, concatenate_shaped
-    from dask.array.optimization import _optimize_slices, optimize
+    from dask.array.optimization import GETTERS, _optimize_slices, optimize
     from dask.blockwise import (
         Blockwise,
         _get_coord_mapping,
@@ -150,7 +155,8 @@ def array_names() -> ArrayNames:
         optimize_blockwise,
         fuse_roots,
         _optimize_slices,
-        default_fused_keys_renamer,
+        partial(default_fused_keys_renamer, max_fused_key_length=None),
+        GETTERS,
         Blockwise,
         ArrayOverlapLayer,
         frozenset({MaterializedLayer, Blockwise, ArrayOverlapLayer}),

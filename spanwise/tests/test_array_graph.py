@@ -24,12 +24,14 @@ from dask._task_spec import (
     convert_legacy_graph,
 )
 from dask._task_spec import cull as needed
+from dask.array.core import getter, getter_nofancy
 from dask.array.optimization import optimize
 from dask.base import collections_to_expr
 from dask.core import flatten
 from dask.highlevelgraph import MaterializedLayer
 from dask.utils import ensure_dict
 
+from spanwise import Client
 from spanwise.graph import array_graph as module
 from spanwise.graph import attribution
 from spanwise.graph.array_graph import array_graph, new_task
@@ -169,14 +171,16 @@ def test_tasks_are_those_of_dask(name: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert _said(node) == _said(theirs[key]), key
 
 
-def _lines(graph: dict[Any, GraphNode]) -> set[frozenset[Any]]:
+def _lines(graph: dict[Any, GraphNode], expression: Any) -> set[frozenset[Any]]:
     """The keys of tasks that are one now; aliases of them are none of their own."""
+    (array,) = expression.operands
+    keys = ensure_dict(array.hlg).keys()
     found = set()
     for key, node in graph.items():
         if isinstance(node, Task) and node.func is _execute_subgraph:
             inner = node.args[0]
             # What blockwise has fused has its layers' names for keys.
-            is_line = any(type(each) is tuple for each in inner)
+            is_line = any(each in keys for each in inner)
             found.add(frozenset(inner) if is_line else frozenset([key]))
         elif not (isinstance(node, Alias) and node.target in graph):
             found.add(frozenset([key]))
@@ -191,8 +195,9 @@ def test_lines_that_dask_fuses_are_fused(name: str) -> None:
     ours = array_graph(expression)
     assert ours is not None and set(keys) <= ours.keys()
     assert len(ours) <= len(theirs)
-    for line in _lines(theirs):
-        assert any(line <= longer for longer in _lines(ours)), line
+    lines = _lines(ours, expression)
+    for line in _lines(theirs, expression):
+        assert any(line <= longer for longer in lines), line
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -274,6 +279,96 @@ def test_tasks_that_wait_for_each_other_stay() -> None:
     names = module.array_names()
     nodes, lines = module._Walk([MaterializedLayer(graph)], names).nodes_for(["a", "c"])
     assert module._fuse(nodes, lines, {"c"}, names).keys() == graph.keys()
+
+
+class Held(TaskRef):
+    """Refers to a task by its key, as a future does."""
+
+
+def test_futures_are_inputs_wherever_they_stand() -> None:
+    array = _grid().map_blocks(_add, Held("held"), dtype=int)
+    for graph in (array, da.Array({("y", 0): (_add, 1, Held("held"))}, "y", ((1,),), dtype=int)):
+        made = array_graph(_expression(graph))
+        assert made is not None
+        assert {"held"} == set().union(*(node.dependencies for node in made.values())) - made.keys()
+
+
+def test_a_future_is_an_argument_of_blocks() -> None:
+    with Client(n_workers=1) as client:
+        for future, more in ((client.submit(int, 3), 3), (client.scatter(np.ones((2, 2))), 1)):
+            blocks = _grid().map_blocks(_add, future, dtype=float)
+            assert blocks.sum().compute() == _grid().sum().compute() + 36 * more
+
+
+def _step(name: str) -> Callable[[Any], Any]:
+    def step(value: Any) -> Any:
+        return value
+
+    step.__name__ = name
+    made: Callable[[Any], Any] = delayed(step)
+    return made
+
+
+def test_lines_with_long_names_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a name of more than 115 letters Dask keeps these, and a hash of 16 bits."""
+    monkeypatch.setattr("dask.optimization.hash", lambda _: 7, raising=False)
+    steps = [_step(letter * 19) for letter in "abcdefg"]
+    parts = []
+    for number in range(3):
+        value: Any = number
+        for step in steps:
+            value = step(value)
+        # (each line has two users, with which it ends)
+        parts += [da.from_delayed(delayed(np.full)(1, value), (1,), dtype=int) for _ in range(2)]
+    expression = _expression(da.concatenate(parts))
+    graph = array_graph(expression)
+    assert graph is not None
+    assert sum(len(line) == len(steps) for line in _lines(graph, expression)) == 3
+    (key,) = flatten(expression.__dask_keys__())
+    assert dask.get(graph, key).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_line_has_no_name_that_is_anothers() -> None:
+    """Dask would name it by both functions and the last key: "first-last"."""
+    graph: dict[Any, Any] = {
+        "first": Task("first", _add, 1),
+        "last": Task("last", _add, TaskRef("first"), 1),
+        "first-last": Task("first-last", _add, 5),
+    }
+    names = module.array_names()
+    asked = ["last", "first-last"]
+    nodes, lines = module._Walk([MaterializedLayer(graph)], names).nodes_for(asked)
+    made = module._fuse(nodes, lines, set(asked), names)
+    assert dask.get(made, asked) == (2, 5)
+
+
+@pytest.mark.parametrize("key", [1, 2.5, b"b", (3, 7), (None,)])
+def test_lines_end_in_keys_of_all_kinds(key: Any) -> None:
+    """Dask has no name for a line that ends in a key without a text at its beginning."""
+    graph: dict[Any, Any] = {
+        "a": Task("a", _add, 1),
+        key: Task(key, _add, TaskRef("a"), 1),
+        "c": Task("c", _add, TaskRef(key), 1),
+        "d": Task("d", _add, TaskRef(key), TaskRef("c")),
+    }
+    names = module.array_names()
+    nodes, lines = module._Walk([MaterializedLayer(graph)], names).nodes_for("d")
+    made = module._fuse(nodes, lines, {"d"}, names)
+    assert len(made) == 3
+    assert dask.get(made, "d") == 5
+
+
+@pytest.mark.parametrize("get", [getter, getter_nofancy])
+def test_tasks_that_read_from_a_source_are_fused_with_slices(get: Any) -> None:
+    source = np.arange(40.0)
+    blocks = {("read", i): (get, source, (slice(10 * i, 10 * i + 10),)) for i in range(4)}
+    read = da.Array(blocks, "read", ((10,) * 4,), dtype=float)
+    for array, values in ((read[5:31], source[5:31]), (read * 2, source * 2)):
+        expression = _expression(array - array.mean())
+        graph = array_graph(expression)
+        assert graph is not None
+        (key,) = flatten(expression.__dask_keys__())
+        assert_same(dask.get(graph, key), values - values.mean())
 
 
 def test_only_what_is_needed_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
