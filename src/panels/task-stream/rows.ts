@@ -830,12 +830,20 @@ export function cardOf(
     );
     return {
       title: aggregateText(box, trans),
-      aside: box.function === '' ? '' : trans.__('mostly %1', box.function),
+      aside:
+        box.function === '' || box.tasks === 1
+          ? box.function
+          : trans.__('mostly %1', box.function),
       key: '',
       rows,
       error: '',
       note: '',
-      hint: trans.__('double click: zoom until each is seen')
+      hint:
+        box.tasks === 1 && box.run === null
+          ? trans.__(
+              'its row was dropped for want of room: no more is known of it'
+            )
+          : trans.__('double click: zoom until each is seen')
     };
   }
   const client = detail?.client ?? box.client;
@@ -959,7 +967,7 @@ export function cancelledAtText(
     return '';
   }
   if (cancelled === undefined) {
-    return trans.__('when is not known');
+    return trans.__('at a time that is not known');
   }
   const at = formatInstant(cancelled);
   const goesOn = start + duration - cancelled;

@@ -135,7 +135,7 @@ describe('boxes of cancelled tasks', () => {
     [3, '3.000 s, and it ran on for 1.50 s'],
     [1.5, '1.500 s, before it began'],
     [4.6, '4.600 s, as it ended'],
-    [undefined, 'when is not known']
+    [undefined, 'at a time that is not known']
   ])(
     'say when they were cancelled, and how long they ran on: %s',
     (t, text) => {

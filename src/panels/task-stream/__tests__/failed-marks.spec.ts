@@ -250,9 +250,19 @@ describe('the pointer at a mark', () => {
     const card = cardOf(box, null, english);
     expect(card.title).toBe('2 failed or lost runs here');
     expect(card.hint).toBe('double click: zoom until each is seen');
-    expect(cardOf({ ...box, tasks: 1 }, null, english).title).toBe(
-      '1 failed or lost run here'
-    );
+    // Of a single one without a number the row is gone, and no zoom shows it.
+    expect(cardOf({ ...box, tasks: 1 }, null, english)).toMatchObject({
+      title: '1 failed or lost run here',
+      hint: 'its row was dropped for want of room: no more is known of it'
+    });
+    // In a group's row it has one, and its detail is on the way.
+    expect(
+      cardOf({ ...box, tasks: 1, run: 7, function: 'inc' }, null, english)
+    ).toMatchObject({
+      title: '1 failed or lost run here',
+      aside: 'inc',
+      hint: 'double click: zoom until each is seen'
+    });
     expect(cardOf({ ...box, isExecution: true }, null, english).title).toBe(
       '2 failed or lost executions here'
     );

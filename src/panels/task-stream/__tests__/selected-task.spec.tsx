@@ -176,7 +176,9 @@ it('says when it was cancelled, and how long it ran on', async () => {
   expect(await line({ status, cancelled: 3 })).toEqual([
     'cancelled: 3.000 s, and it ran on for 2.00 s'
   ]);
-  expect(await line({ status })).toEqual(['cancelled: when is not known']);
+  expect(await line({ status })).toEqual([
+    'cancelled: at a time that is not known'
+  ]);
   expect(await line({})).toEqual([]);
 });
 
