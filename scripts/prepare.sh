@@ -300,7 +300,7 @@ make_venv() {
   is_whole "$folder" || echo "   an installation into $(basename "$folder") was interrupted: it is made anew"
   echo "   makes the environment $(basename "$folder") of $python"
   rm -rf "$folder"
-  if make_venv_by_uv "$folder" "$python" >"$state/venv.log" 2>&1; then
+  if make_venv_by_uv "$folder" "$python" >"$state/venv-by-uv.log" 2>&1; then
     return 0
   fi
   rm -rf "$folder"
@@ -313,17 +313,30 @@ make_venv() {
 }
 
 # make_venv_by_uv FOLDER PYTHON : what `venv` makes, in a seventh of its time, most of which pip takes to install
-# itself from the wheels that Python has with it. Fails where there is no uv yet, or Python has no such wheels.
+# itself from the wheels that Python has with it. Into .venv such a wheel of pip installs uv first. Fails where
+# Python has no such wheels, or uv cannot be had.
 make_venv_by_uv() {
-  local folder=$1 python=$2 wheels
-  [ -x "$tools/bin/uv" ] && [ "$folder" != "$tools" ] || return 1
-  wheels=$("$python" -c 'import ensurepip; print(ensurepip.__path__[0])')/_bundled || return 1
+  local folder=$1 python=$2 bundled pip
+  [ -x "$tools/bin/uv" ] || [ "$folder" = "$tools" ] || return 1
+  bundled=$("$python" -c 'import ensurepip; print(ensurepip.__path__[0])')/_bundled || return 1
+  pip=("$bundled"/pip-*.whl)
+  [ -e "${pip[0]}" ] || return 1
   "$python" -m venv --without-pip "$folder" || return 1
+  if [ "$folder" = "$tools" ]; then
+    uv_tried=yes
+    install_uv "${pip[0]}/pip" || return 1
+  fi
   (
     unset "${!UV_@}"
     limited 300 "$tools/bin/uv" pip install --quiet --no-config --no-cache --offline --no-index \
-      --link-mode copy --python "$folder/bin/python" "$wheels"/*.whl
+      --link-mode copy --python "$folder/bin/python" "$bundled"/*.whl
   )
+}
+
+# install_uv PIP… : into .venv, by this pip.
+install_uv() {
+  limited 300 "$tools/bin/python" "$@" install --quiet --no-compile --only-binary uv \
+    --constraint "$root/scripts/constraints.txt" uv
 }
 
 # pip_install FOLDER WHAT… : into the environment FOLDER, at the locked versions, by pip. To compile
@@ -426,11 +439,13 @@ prepare_tools() {
     echo "   .venv is ready"
     return 0
   fi
-  make_venv "$tools"
+  local uv_tried=
   echo "   pip installs uv, which installs the rest"
-  limited 300 "$tools/bin/python" -m pip install --quiet --no-compile --only-binary uv \
-    --constraint "$root/scripts/constraints.txt" uv ||
-    echo "   uv cannot be had here: pip takes its place, and more time."
+  make_venv "$tools"
+  # Not once more, where it has failed.
+  [ -n "$uv_tried" ] || install_uv -m pip || true
+  [ -x "$tools/bin/uv" ] ||
+    echo "   uv cannot be had here (why: .build/venv-by-uv.log): pip takes its place, and more time."
   install_packages "$tools" --requirement "$root/scripts/tools.txt"
   echo "$hash" >"$tools/tools.stamp"
 }
