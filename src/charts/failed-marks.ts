@@ -8,7 +8,7 @@
  *     ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
  */
 import type { IInk } from './ink';
-import { type BoxArea, crossFailed } from './lane-fills';
+import { type BoxArea, crossFailed, markFailed } from './lane-fills';
 import { MARK_FROM } from './lane-raster';
 import type { ShadeColours } from './palette';
 
@@ -29,7 +29,7 @@ export type FailedBox<T> = {
   readonly of: T;
 };
 
-export type FailedMark<T> = {
+type FailedMark<T> = {
   readonly left: number;
   readonly right: number;
   readonly runs: number;
@@ -42,6 +42,23 @@ export function isThin(
   ratio: number
 ): boolean {
   return runs > 1 || right - left < MARK_WIDTH * ratio;
+}
+
+/** The failed boxes of a lane: those that are drawn as they are, and the marks of narrower ones. */
+export type FailedOfLane<T> = {
+  readonly wide: readonly FailedBox<T>[];
+  readonly marks: readonly FailedMark<T>[];
+};
+
+export function failedOfLane<T>(
+  boxes: readonly FailedBox<T>[],
+  ratio: number
+): FailedOfLane<T> {
+  const thin = boxes.filter(box => isThin(box, ratio));
+  return {
+    wide: boxes.filter(box => !isThin(box, ratio)),
+    marks: failedMarks(thin, ratio)
+  };
 }
 
 /** What an outline goes around: the box, or its mark with the ✕. */
@@ -93,7 +110,7 @@ function markArea(
   return { left, right, y: lane.y, height: Math.min(lane.height, height) };
 }
 
-/** The mark at a point of a lane, in device pixels; a mark that is as high as its lane is found beside it, too. */
+/** The mark at a point of a lane, in device pixels. One that is as high as its lane is found above and below it, too, in the gaps of lanes. */
 export function markAt<T>(
   marks: readonly FailedMark<T>[],
   lane: Pick<BoxArea, 'y' | 'height'>,
@@ -126,6 +143,26 @@ export class Crosses {
     }
     this._middles.add(middle);
     return true;
+  }
+}
+
+/** Draws them over the boxes of their lane in a picture `width` wide; device pixels. */
+export function drawFailed(
+  ink: IInk,
+  colours: ShadeColours,
+  { wide, marks }: FailedOfLane<unknown>,
+  lane: Pick<BoxArea, 'y' | 'height'>,
+  width: number,
+  ratio: number
+): void {
+  for (const { left, right } of wide) {
+    if (right >= 0 && left <= width) {
+      markFailed(ink, colours, { left, right, ...lane }, width, ratio);
+    }
+  }
+  const crosses = new Crosses(ratio);
+  for (const mark of marks) {
+    drawFailedMark(ink, colours, mark, lane, crosses, width, ratio);
   }
 }
 

@@ -1,15 +1,12 @@
 /** The failed boxes of a picture: each is seen and found however short it is, as in the panel's lanes. */
 import {
-  Crosses,
-  drawFailedMark,
-  type FailedBox,
-  type FailedMark,
-  failedMarks,
-  isThin,
+  drawFailed,
+  failedOfLane,
+  type FailedOfLane,
   markAt
 } from '../../charts/failed-marks';
 import type { IInk } from '../../charts/ink';
-import { type BoxArea, markFailed } from '../../charts/lane-fills';
+import type { BoxArea } from '../../charts/lane-fills';
 import type { ShadeColours } from '../../charts/palette';
 import { BOX_KINDS } from '../../panels/task-stream/rows';
 import type { Viewport } from '../../panels/task-stream/viewport';
@@ -22,11 +19,6 @@ export type PicturePlace = {
   readonly width: number;
   readonly scale: number;
   areaOf(lane: number): Pick<BoxArea, 'y' | 'height'>;
-};
-
-type FailedOfLane = {
-  readonly wide: readonly FailedBox<DrawnBox>[];
-  readonly marks: readonly FailedMark<DrawnBox>[];
 };
 
 export class FailedBoxes {
@@ -47,15 +39,8 @@ export class FailedBoxes {
   draw(ink: IInk, colours: ShadeColours, place: PicturePlace): void {
     const { width, scale } = place;
     for (const lane of this._byLane.keys()) {
-      const { wide, marks } = this._of(lane, place);
-      const area = place.areaOf(lane);
-      const crosses = new Crosses(scale);
-      for (const { left, right } of wide) {
-        markFailed(ink, colours, { left, right, ...area }, width, scale);
-      }
-      for (const mark of marks) {
-        drawFailedMark(ink, colours, mark, area, crosses, width, scale);
-      }
+      const failed = this._of(lane, place);
+      drawFailed(ink, colours, failed, place.areaOf(lane), width, scale);
     }
   }
 
@@ -73,7 +58,7 @@ export class FailedBoxes {
     return markAt(marks, place.areaOf(lane), x, y, place.scale)?.of ?? [];
   }
 
-  private _of(lane: number, place: PicturePlace): FailedOfLane {
+  private _of(lane: number, place: PicturePlace): FailedOfLane<DrawnBox> {
     const { view, width, scale } = place;
     const x = (seconds: number) =>
       Math.round(((seconds - view.from) / (view.to - view.from)) * width);
@@ -81,12 +66,6 @@ export class FailedBoxes {
       .get(lane)!
       .filter(({ from, to }) => to >= view.from && from <= view.to)
       .map(of => ({ left: x(of.from), right: x(of.to), runs: 1, of }));
-    return {
-      wide: boxes.filter(box => !isThin(box, scale)),
-      marks: failedMarks(
-        boxes.filter(box => isThin(box, scale)),
-        scale
-      )
-    };
+    return failedOfLane(boxes, scale);
   }
 }

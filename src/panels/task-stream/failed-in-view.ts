@@ -3,20 +3,14 @@ import type { LaneIndex } from '../../records/ids';
 import { BoxKind } from '../../records/enumerations';
 import {
   type FailedBox,
-  type FailedMark,
-  failedMarks,
-  isThin
+  failedOfLane,
+  type FailedOfLane
 } from '../../charts/failed-marks';
 import type { TileData } from '../../feed/feed-types';
 import { boxPixels, type LaneScene } from './lane-scene';
 
 /** A box of a tile. */
 type TileBox = { readonly tile: TileData; readonly row: number };
-
-type FailedOfLane = {
-  readonly wide: readonly FailedBox<TileBox>[];
-  readonly marks: readonly FailedMark<TileBox>[];
-};
 
 type SceneOfTiles = Pick<
   LaneScene,
@@ -31,7 +25,7 @@ const failedRowsOf = new WeakMap<TileData, readonly number[]>();
 export function failedInView(
   scene: SceneOfTiles,
   wanted: { has(lane: LaneIndex): boolean }
-): ReadonlyMap<LaneIndex, FailedOfLane> {
+): ReadonlyMap<LaneIndex, FailedOfLane<TileBox>> {
   const { level, first, count } = scene.tiles;
   const ratio = scene.pixelRatio;
   const right = scene.width * ratio;
@@ -62,16 +56,7 @@ export function failedInView(
     }
   }
   return new Map(
-    [...found].map(([lane, boxes]) => [
-      lane,
-      {
-        wide: boxes.filter(box => !isThin(box, ratio)),
-        marks: failedMarks(
-          boxes.filter(box => isThin(box, ratio)),
-          ratio
-        )
-      }
-    ])
+    [...found].map(([lane, boxes]) => [lane, failedOfLane(boxes, ratio)])
   );
 }
 

@@ -6,11 +6,10 @@
 import { shownText } from '../../base/shown-text';
 import { BoxKind } from '../../records/enumerations';
 import type { IInk } from '../../charts/ink';
-import { Crosses, drawFailedMark, outlined } from '../../charts/failed-marks';
+import { drawFailed, outlined } from '../../charts/failed-marks';
 import {
   type BoxArea,
   hatchSeceded,
-  markFailed,
   struckLine
 } from '../../charts/lane-fills';
 import { PATTERN_FROM } from '../../charts/lane-raster';
@@ -239,17 +238,9 @@ export class LaneOverlay {
     const { palette, pixelRatio: ratio } = scene;
     const width = scene.width * ratio;
     const tops = laneTops(scene);
-    for (const [lane, { wide, marks }] of failedInView(scene, tops)) {
+    for (const [lane, failed] of failedInView(scene, tops)) {
       const place = laneBox(scene, tops.get(lane)!, false);
-      const crosses = new Crosses(ratio);
-      for (const { left, right } of wide) {
-        if (right >= 0 && left <= width) {
-          markFailed(context, palette, { left, right, ...place }, width, ratio);
-        }
-      }
-      for (const mark of marks) {
-        drawFailedMark(context, palette, mark, place, crosses, width, ratio);
-      }
+      drawFailed(context, palette, failed, place, width, ratio);
     }
   }
 
