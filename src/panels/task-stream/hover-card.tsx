@@ -6,7 +6,7 @@ import { FloatingCard } from '../floating-card';
 import { errorHead } from './error-head';
 import { ErrorHeadText } from './error-head-text';
 import type { Hovered, LanePointer } from './pointer';
-import { cardOf } from './rows';
+import { cardHint, cardOf } from './rows';
 
 /** Pixels: a card is seldom higher. */
 const TALLEST = 320;
@@ -65,7 +65,7 @@ export function HoverCard(props: {
         <ErrorHeadText head={error} className="sw-card-error" />
       )}
       {card.note !== '' && <div className="sw-card-note">{card.note}</div>}
-      <div className="sw-card-hint">{card.hint}</div>
+      <div className="sw-card-hint">{cardHint(box, detail, trans)}</div>
     </FloatingCard>
   );
 }

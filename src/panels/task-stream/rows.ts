@@ -808,7 +808,6 @@ type Card = {
   readonly error: string;
   /** Why it goes on although it was cancelled, and how to end it. */
   readonly note: string;
-  readonly hint: string;
 };
 
 /** The hover card: at once from the box, with the rest when the run's detail is here. */
@@ -822,8 +821,7 @@ export function cardOf(
   const duration = (seconds: number | null) => formatDuration(seconds);
   const rows: { label: string; text: string }[] = [];
   const where = place ?? threadText(box, trans);
-  const isMark = box.isMark === true;
-  if (box.tasks > 1 || (isMark && detail === null)) {
+  if (isOfMany(box, detail)) {
     rows.push(
       { label: trans.__('where'), text: where },
       { label: trans.__('between'), text: rangeText(box.from, box.to) }
@@ -837,13 +835,7 @@ export function cardOf(
       key: '',
       rows,
       error: '',
-      note: '',
-      hint:
-        box.tasks === 1 && box.run === null
-          ? trans.__(
-              'its row was dropped for want of room: no more is known of it'
-            )
-          : trans.__('double click: zoom until each is seen')
+      note: ''
     };
   }
   const client = detail?.client ?? box.client;
@@ -861,7 +853,8 @@ export function cardOf(
   rows.push({ label: trans.__('where'), text: where });
   const isPart =
     box.kind !== 'compute' && box.kind !== 'failed' && box.kind !== 'cancelled';
-  const within = isPart || isMark ? null : fusedTaskOf(box, detail);
+  const within =
+    isPart || box.isMark === true ? null : fusedTaskOf(box, detail);
   if (box.running && box.kind !== 'seceded') {
     rows.push(
       { label: trans.__('since'), text: formatInstant(box.from) },
@@ -927,9 +920,30 @@ export function cardOf(
     key: detail?.key ?? box.key ?? '',
     rows,
     error: detail?.error ?? '',
-    note: cancelledText(box, trans),
-    hint: trans.__('click: details · double click: zoom · Alt click: hide')
+    note: cancelledText(box, trans)
   };
+}
+
+/** What one can do with the box of a card. It is no part of the card, for a saved page has that, too, and nothing of this can be done there. */
+export function cardHint(
+  box: HoveredBox,
+  detail: RunDetail | null,
+  trans: Trans
+): string {
+  if (!isOfMany(box, detail)) {
+    return trans.__('click: details · double click: zoom · Alt click: hide');
+  }
+  return box.tasks === 1 && box.run === null
+    ? trans.__('its row was dropped for want of room: no more is known of it')
+    : trans.__('double click: zoom until each is seen');
+}
+
+/** Whether a card is of several tasks, or of as little as is known of such. */
+function isOfMany(
+  { tasks, isMark }: HoveredBox,
+  detail: RunDetail | null
+): boolean {
+  return tasks > 1 || (isMark === true && detail === null);
 }
 
 /**

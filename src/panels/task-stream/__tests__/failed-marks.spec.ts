@@ -18,7 +18,7 @@ import type { LaneScene } from '../lane-scene';
 import { LanesDrawing } from '../lanes-drawing';
 import { TaskStreamModel } from '../model';
 import { lanesSvg } from '../picture-lanes';
-import { cardOf, type HoveredBox } from '../rows';
+import { cardHint, cardOf, type HoveredBox } from '../rows';
 import { levelFor, tilesFor } from '../tile-plan';
 
 const RUNS = 5000;
@@ -249,20 +249,24 @@ describe('the pointer at a mark', () => {
     expect(box).toMatchObject({ run: null, tasks: 2, isMark: true });
     const card = cardOf(box, null, english);
     expect(card.title).toBe('2 failed or lost runs here');
-    expect(card.hint).toBe('double click: zoom until each is seen');
+    expect(cardHint(box, null, english)).toBe(
+      'double click: zoom until each is seen'
+    );
     // Of a single one without a number the row is gone, and no zoom shows it.
-    expect(cardOf({ ...box, tasks: 1 }, null, english)).toMatchObject({
-      title: '1 failed or lost run here',
-      hint: 'its row was dropped for want of room: no more is known of it'
-    });
+    const gone = { ...box, tasks: 1 };
+    expect(cardOf(gone, null, english).title).toBe('1 failed or lost run here');
+    expect(cardHint(gone, null, english)).toBe(
+      'its row was dropped for want of room: no more is known of it'
+    );
     // In a group's row it has one, and its detail is on the way.
-    expect(
-      cardOf({ ...box, tasks: 1, run: 7, function: 'inc' }, null, english)
-    ).toMatchObject({
+    const known = { ...gone, run: 7, function: 'inc' };
+    expect(cardOf(known, null, english)).toMatchObject({
       title: '1 failed or lost run here',
-      aside: 'inc',
-      hint: 'double click: zoom until each is seen'
+      aside: 'inc'
     });
+    expect(cardHint(known, null, english)).toBe(
+      'double click: zoom until each is seen'
+    );
     expect(cardOf({ ...box, isExecution: true }, null, english).title).toBe(
       '2 failed or lost executions here'
     );

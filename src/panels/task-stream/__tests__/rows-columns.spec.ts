@@ -19,6 +19,7 @@ import type { RunDetail, TaskStreamResult } from '../../../wire/panel-link';
 import {
   bandLevels,
   placedBands,
+  cardHint,
   cardOf,
   cellText,
   clockText,
@@ -700,9 +701,11 @@ describe('the card of a box', () => {
       key: 'load-1',
       rows: expect.anything(),
       error: '',
-      note: '',
-      hint: 'click: details · double click: zoom · Alt click: hide'
+      note: ''
     });
+    expect(cardHint(box, null, english)).toBe(
+      'click: details · double click: zoom · Alt click: hide'
+    );
     expect(lines({})).toEqual([
       'span: week',
       'where: worker 7, thread 1',
@@ -808,9 +811,11 @@ describe('the card of a box', () => {
       title: many,
       aside: 'mostly load',
       key: '',
-      error: '',
-      hint: 'double click: zoom until each is seen'
+      error: ''
     });
+    expect(cardHint({ ...box, kind, tasks: 4000 }, detail, english)).toBe(
+      'double click: zoom until each is seen'
+    );
     expect(
       all.rows.map(({ label, text }) => plain(`${label}: ${text}`))
     ).toEqual(['where: worker 7, thread 1', 'between: 1.250 s – 1.750 s']);

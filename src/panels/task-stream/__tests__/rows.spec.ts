@@ -24,6 +24,7 @@ import { formatBytes, formatDuration, formatInstant } from '../../format';
 import {
   placedBands,
   BOX_KINDS,
+  cardHint,
   cardOf,
   fusedWith,
   type HoveredBox,
@@ -478,7 +479,7 @@ describe('the hover card', () => {
         const texts = [
           card.title,
           card.aside,
-          card.hint,
+          cardHint(each, told, bracketing),
           ...card.rows.flatMap(({ label, text }) => [label, text])
         ];
         expect(texts.filter(text => untranslated(text, names) !== '')).toEqual(
