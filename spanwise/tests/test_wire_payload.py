@@ -1,12 +1,13 @@
 """Payloads: pickles whose buffers stand beside them."""
 
 import struct
+from types import CodeType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.wire import payload
+from spanwise.wire import by_value, payload
 from spanwise.wire.errors import BrokenFrame
 
 numpy = pytest.importorskip("numpy")
@@ -61,6 +62,43 @@ def test_what_main_defines_goes_by_value(monkeypatch):
     data = joined(double)
     monkeypatch.delattr(__main__, "double")
     assert payload.loads(data)(21) == 42
+
+
+CELL = """
+def outer(factor):
+    def inner(values):
+        return [factor * each for each in values]
+
+    class Kept:
+        def plus(self, other):
+            return (lambda: other + factor)()
+
+    return inner, Kept
+"""
+
+
+def places(code):
+    """Where the lines of code stand, and of all code in it."""
+    yield code.co_filename, code.co_qualname, list(code.co_positions())
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from places(each)
+
+
+@pytest.mark.parametrize("pickled", [payload.dumps, lambda it: payload.framed(by_value.dumps(it))])
+def test_code_by_value_says_where_its_lines_stand(pickled):
+    names = {"__name__": "__main__"}
+    file = "/tmp/ipykernel_1/2345.py"
+    exec(compile(CELL, file, "exec"), names)  # noqa: S102
+    inner, kept = names["outer"](3)
+    for function in (names["outer"], inner):
+        came = payload.loads(bytearray().join(pickled(function)))
+        assert came is not function
+        assert list(places(came.__code__)) == list(places(function.__code__))
+        assert {place[0] for place in places(came.__code__)} == {file}
+    # (opened in the process that has it, a class is the one that was pickled)
+    sent = b"".join(pickled(kept))
+    assert file.encode() in sent and b"dynamic-code" not in sent
 
 
 def test_its_own_error_is_raised_by_what_cannot_be_pickled():

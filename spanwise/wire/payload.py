@@ -15,8 +15,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import cloudpickle
-
+from spanwise.wire import by_value
 from spanwise.wire.errors import BrokenFrame
 
 Buffer = bytes | bytearray | memoryview
@@ -54,13 +53,13 @@ def dumps(obj: Any) -> list[Buffer]:
 
     try:
         body = pickle.dumps(obj, protocol=5, buffer_callback=keep)
-        by_value = b"__main__" in body or bool(cloudpickle.list_registry_pickle_by_value())
+        is_plain = not by_value.is_needed(body)
     except Exception:  # noqa: BLE001 - anything that pickle cannot do
         # Lambdas, classes of a notebook: cloudpickle knows how, or raises the error that counts.
-        by_value = True
-    if by_value:
+        is_plain = False
+    if not is_plain:
         parts.clear()
-        body = cloudpickle.dumps(obj, protocol=5, buffer_callback=keep)
+        body = by_value.dumps(obj, keep)
     if not parts:
         return framed(body)
     lengths = [len(body), *(part.nbytes for part in parts)]

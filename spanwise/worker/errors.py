@@ -10,10 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-import cloudpickle
-
 from spanwise.errors import TaskError
-from spanwise.wire import payload
+from spanwise.wire import by_value, payload
 from spanwise.wire.exceptions import Link, chain_of, links_of, reduced
 from spanwise.wire.foreign import cut, message_of, said, type_name
 from spanwise.worker.foreign_calls import advice
@@ -97,7 +95,7 @@ class _Plain(_Reducing, _PlainBase):
     pass
 
 
-class _ByValue(_Reducing, cloudpickle.Pickler):  # type: ignore[misc]
+class _ByValue(_Reducing, by_value.ByValue):
     pass
 
 
@@ -197,7 +195,7 @@ def _bounded_pickle(obj: Any, stand_ins: dict[int, TaskError]) -> bytes:
     """
     try:
         body = _dump(_Plain, obj, stand_ins)
-        if b"__main__" not in body and not cloudpickle.list_registry_pickle_by_value():
+        if not by_value.is_needed(body):
             return body
     except _TooLarge:
         raise

@@ -14,9 +14,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TextIO
 
-import cloudpickle
-
 from spanwise.amended import amend
+from spanwise.wire import by_value
 from spanwise.worker.current import get_worker
 
 #: Of one call: an event takes 1 MiB.
@@ -95,7 +94,7 @@ def warn(
     except ValueError:
         pass
     else:
-        told = {"message": cloudpickle.dumps(message), "category": cloudpickle.dumps(category)}
+        told = {"message": by_value.dumps(message), "category": by_value.dumps(category)}
         worker.log_event("warn", told)
     warnings.warn(message, category, stacklevel + 1, source)
 
