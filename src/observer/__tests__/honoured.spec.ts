@@ -529,6 +529,14 @@ describe('a view that says "exact"', () => {
     expect(honoured.why).toMatch(why);
   });
 
+  it('does not say of samples of all tasks that a status filters them', () => {
+    const { log } = drawn(6);
+    const whole = answer(log, 'profile', {});
+    const failed = answer(log, 'profile', { filter: { status: ['failed'] } });
+    expect(failed.result).toEqual(whole.result);
+    expect(failed.honoured.how).toBe('not filtered');
+  });
+
   it('does not where the log itself leaves it open', () => {
     const { log: metered } = drawn(5);
     ingestBlock(

@@ -99,7 +99,9 @@ export const HONOURED: Readonly<
     span: WHOLLY,
     function: WHOLLY,
     worker: WHOLLY,
-    status: approximate('Samples do not record how a task ends.')
+    status: notFiltered(
+      'Samples do not record how a task ends: those of all tasks are shown.'
+    )
   },
   'memory: managed': {
     time: WHOLLY,

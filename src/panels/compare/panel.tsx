@@ -226,23 +226,41 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         : []),
       ...(isShared
         ? []
-        : [
-            {
-              how: 'approximate' as const,
-              why: areTwoPasses
-                ? this.trans.__(
-                    'Both passes are filtered by functions and by the tags of spans. Paths, workers and times are left out.'
-                  )
-                : this.trans.__(
-                    'Both runs are filtered by functions and by the tags of spans. Paths, passes, workers and times are of one run, so they are left out.'
-                  )
-            }
-          ]),
+        : [this._leftOut(Object.keys(asked).length > 0, areTwoPasses)]),
       ...this._ordered([
         [ofRun(own, ownName!)],
         other === null ? [] : [ofRun(other, otherName!)]
       ]).flat()
     ]);
+  }
+
+  /** @param isNarrowed - by what is left of the filter. */
+  private _leftOut(
+    isNarrowed: boolean,
+    areTwoPasses: boolean
+  ): Snapshot['honoured'] {
+    const { trans } = this;
+    return isNarrowed
+      ? {
+          how: 'approximate',
+          why: areTwoPasses
+            ? trans.__(
+                'Both passes are filtered by functions and by the tags of spans. Paths, workers, times and how tasks ended are left out.'
+              )
+            : trans.__(
+                'Both runs are filtered by functions and by the tags of spans. Paths, passes, workers, times and how tasks ended are left out.'
+              )
+        }
+      : {
+          how: 'not filtered',
+          why: areTwoPasses
+            ? trans.__(
+                'Both passes are shown whole: only functions and the tags of spans filter both.'
+              )
+            : trans.__(
+                'Both runs are shown whole: only functions and the tags of spans filter both.'
+              )
+        };
   }
 
   protected override get clusterName(): string | undefined {

@@ -175,7 +175,15 @@ it('is as exact as the less exact run, which it names', async () => {
   context.selection.toggleWorker(0);
   answer('b', 'not known', 'Dask does not say.');
   await isSaid(
-    'not known: Both runs are filtered by functions and by the tags of spans. Paths, passes, workers and times are of one run, so they are left out. survey: Dask does not say. first-look: Rows are gone.'
+    'not known: Both runs are filtered by functions and by the tags of spans. Paths, passes, workers, times and how tasks ended are left out. survey: Dask does not say. first-look: Rows are gone.'
+  );
+  // Of a filter that only one of them can have nothing is left.
+  context.selection.clear();
+  context.selection.toggleStatus('failed');
+  answer('a', 'exact');
+  answer('b', 'exact');
+  await isSaid(
+    'not filtered: Both runs are shown whole: only functions and the tags of spans filter both.'
   );
   panel.dispose();
 });
