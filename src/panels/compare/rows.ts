@@ -24,6 +24,7 @@ import {
   formatCount,
   formatDifference,
   formatDuration,
+  formatShare,
   legendWord,
   type TableCell,
   type TableData
@@ -622,6 +623,8 @@ type Lengths = {
   readonly names: readonly [string, string];
   readonly seconds: readonly [number, number];
   readonly isFiltered: boolean;
+  /** Of a whole run or pass; null: of a selection, or not known. */
+  readonly tasks: Pair;
 };
 
 /**
@@ -629,6 +632,8 @@ type Lengths = {
  * known yet.
  * Who has not done the work, or still does it, is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 task runs of survey failed".
  * What differs by less than two runs of the same work do is no verdict: "survey took about the same as first-look (+1 %)".
+ * Nor is who has done other work: "survey took …, first-look took …: 93 % of executions of first-look are of functions that did not run in survey".
+ * Who ran far fewer or more tasks is not called faster either: "survey took 1.20 s less, with 97 % fewer task runs: …".
  * What failed or was lost, and was made up for, stands behind: "… (−26 %); 1 of 5 task runs of survey failed". And who has done other work is
  * neither: "survey and first-look have nothing in common". Of a pass that goes on there is only that: "# fit [7] still runs". Of a filter that
  * leaves nothing of one of them: "The filter leaves nothing of survey, …".
@@ -642,15 +647,19 @@ export function headline(
   if ('text' in found) {
     return found.text;
   }
-  const { lengths, faults, reused, undone } = found;
+  const { lengths, faults, reused, undone, otherWork, waits } = found;
   const faultTexts = faults.flatMap(({ texts }) => texts);
   if (lengths === null) {
     return faultTexts.join(', ');
   }
-  const said = [...faultTexts, ...reused].join(', ');
-  return undone.includes(true)
-    ? trans.__('%1: %2', timesText(lengths, trans), said)
-    : withMore(soundText(sides, lengths, trans), said, trans);
+  const said = [...otherWork, ...faultTexts, ...reused];
+  return undone.includes(true) || otherWork.length > 0
+    ? trans.__('%1: %2', timesText(lengths, trans), said.join(', '))
+    : withMore(
+        soundText(sides, lengths, trans),
+        [...waits, ...said].join(', '),
+        trans
+      );
 }
 
 /**
@@ -667,13 +676,13 @@ export function shortHeadline(
   if ('text' in found) {
     return { line: found.text, details: [] };
   }
-  const { lengths, faults, reused, undone } = found;
+  const { lengths, faults, reused, undone, otherWork, waits } = found;
   const faultTexts = faults.flatMap(({ texts }) => texts);
   if (lengths === null) {
     const [line = '', ...details] = faultTexts;
     return { line, details };
   }
-  const more = [...faultTexts, ...reused];
+  const more = [...otherWork, ...faultTexts, ...reused];
   return undone.includes(true)
     ? {
         line: noVerdictText(
@@ -684,7 +693,12 @@ export function shortHeadline(
         ),
         details: more
       }
-    : { line: soundText(sides, lengths, trans), details: more };
+    : otherWork.length > 0
+      ? { line: trans.__('No verdict: not the same work'), details: more }
+      : {
+          line: soundText(sides, lengths, trans),
+          details: [...waits, ...more]
+        };
 }
 
 /** The first and the last letters of what is longer; both as they are where that would leave nothing to tell them apart. */
@@ -714,6 +728,10 @@ type Finding =
       readonly reused: readonly string[];
       /** Of each, whether it lacks some of the work. */
       readonly undone: readonly [boolean, boolean];
+      /** Why they are not the same work; none: as far as is known they are. */
+      readonly otherWork: readonly string[];
+      /** What differs where CPU does not; none: CPU does, or it is not known. */
+      readonly waits: readonly string[];
     };
 
 function findingOf(sides: Sides, isFiltered: boolean, trans: Trans): Finding {
@@ -729,13 +747,19 @@ function findingOf(sides: Sides, isFiltered: boolean, trans: Trans): Finding {
   const lengths = hasUnendedPass(sides, scope)
     ? null
     : lengthsOf(sides, scope, trans);
+  const undone = each(sides, (_, i) => isUndone(sides, faults, i, scope));
   return lengths === null && !sides.every(isAnswered)
     ? { text: '' }
     : {
         lengths,
         faults,
         reused: reusedTexts(sides, trans),
-        undone: each(sides, (_, i) => isUndone(sides, faults, i, scope))
+        undone,
+        otherWork:
+          scope === 'runs' && !undone.includes(true)
+            ? otherWorkTexts(sides, trans)
+            : [],
+        waits: lengths === null ? [] : waitTexts(sides, lengths, trans)
       };
 }
 
@@ -981,7 +1005,8 @@ function lengthsOf(sides: Sides, scope: Scope, trans: Trans): Lengths | null {
     ? {
         names: columnNames(sides, trans),
         seconds: [before, after],
-        isFiltered
+        isFiltered,
+        tasks: scope === 'selection' ? [null, null] : each(sides, tasksOf)
       }
     : null;
 }
@@ -1039,7 +1064,7 @@ function verdictText(lengths: Lengths, trans: Trans): string {
   }
   const difference = after - before;
   const change = formatChange(difference, before);
-  if (Math.round((100 * Math.abs(difference)) / before) < TELLING_PERCENT) {
+  if (areAboutTheSame([before, after])) {
     const both = [second, first, change, now, then] as const;
     return isFiltered
       ? trans.__(
@@ -1053,6 +1078,14 @@ function verdictText(lengths: Lengths, trans: Trans): string {
   }
   const size = formatDuration(Math.abs(difference));
   const texts = [second, size, now, then, change] as const;
+  const [tasksBefore, tasksAfter] = lengths.tasks;
+  if (areFarApart(lengths.tasks)) {
+    const share = (tasksAfter! - tasksBefore!) / tasksBefore!;
+    const all = [...texts, formatShare(Math.abs(share))] as const;
+    return isFiltered
+      ? heldByOtherAmount(difference < 0, share < 0, all, trans)
+      : tookByOtherAmount(difference < 0, share < 0, all, trans);
+  }
   if (isFiltered) {
     return difference < 0
       ? trans.__('%1 held threads %2 less: %3 instead of %4 (%5)', ...texts)
@@ -1061,6 +1094,198 @@ function verdictText(lengths: Lengths, trans: Trans): string {
   return difference < 0
     ? trans.__('%1 is %2 faster: %3 instead of %4 (%5)', ...texts)
     : trans.__('%1 is %2 slower: %3 instead of %4 (%5)', ...texts);
+}
+
+/** Second run, difference, its seconds, those of the first, their change, and by how much the task runs differ. */
+type AmountTexts = readonly [string, string, string, string, string, string];
+
+function tookByOtherAmount(
+  isLess: boolean,
+  areFewer: boolean,
+  texts: AmountTexts,
+  trans: Trans
+): string {
+  return isLess
+    ? areFewer
+      ? trans.__(
+          '%1 took %2 less, with %6 fewer task runs: %3 instead of %4 (%5)',
+          ...texts
+        )
+      : trans.__(
+          '%1 took %2 less, with %6 more task runs: %3 instead of %4 (%5)',
+          ...texts
+        )
+    : areFewer
+      ? trans.__(
+          '%1 took %2 more, with %6 fewer task runs: %3 instead of %4 (%5)',
+          ...texts
+        )
+      : trans.__(
+          '%1 took %2 more, with %6 more task runs: %3 instead of %4 (%5)',
+          ...texts
+        );
+}
+
+function heldByOtherAmount(
+  isLess: boolean,
+  areFewer: boolean,
+  texts: AmountTexts,
+  trans: Trans
+): string {
+  return isLess
+    ? areFewer
+      ? trans.__(
+          '%1 held threads %2 less, with %6 fewer task runs: %3 instead of %4 (%5)',
+          ...texts
+        )
+      : trans.__(
+          '%1 held threads %2 less, with %6 more task runs: %3 instead of %4 (%5)',
+          ...texts
+        )
+    : areFewer
+      ? trans.__(
+          '%1 held threads %2 more, with %6 fewer task runs: %3 instead of %4 (%5)',
+          ...texts
+        )
+      : trans.__(
+          '%1 held threads %2 more, with %6 more task runs: %3 instead of %4 (%5)',
+          ...texts
+        );
+}
+
+/** One ran less than half of the other's tasks. */
+function areFarApart([first, second]: Pair): boolean {
+  return (
+    first !== null &&
+    second !== null &&
+    Math.min(first, second) > 0 &&
+    2 * Math.min(first, second) < Math.max(first, second)
+  );
+}
+
+/**
+ * Of two whole runs, that more than half of the executions or of the thread time of one is of functions that the other has not run. Of fewer
+ * tasks of the same functions it is the same work. (A pass is of a cell that was edited, so that other functions are what is compared.)
+ */
+function otherWorkTexts(sides: Sides, trans: Trans): readonly string[] {
+  // (of Dask a fused task is one function: elsewhere its parts are told one by one)
+  const areOfOneNaming =
+    (sides[0].kind === 'dask') === (sides[1].kind === 'dask');
+  if (!areOfOneNaming || haveNothingInCommon(sides)) {
+    return [];
+  }
+  const names = columnNames(sides, trans);
+  return each(sides, ({ metrics }, i): string => {
+    const other = sides[1 - i]!;
+    if (metrics === null || other.metrics === null || !hasAllNames(other)) {
+      return '';
+    }
+    const had = new Set(other.metrics.byFunction.map(row => row.function));
+    const alone = metrics.byFunction.filter(row => !had.has(row.function));
+    const shareOf = (what: 'executions' | 'total') => {
+      const sum = (rows: FineMetricsResult['byFunction']) =>
+        rows.reduce((all, row) => all + row[what], 0);
+      const whole = sum(metrics.byFunction) + (metrics.others?.[what] ?? 0);
+      return whole > 0 ? sum(alone) / whole : 0;
+    };
+    const [executions, time] = [shareOf('executions'), shareOf('total')];
+    const said = (share: number) =>
+      [formatShare(share), names[i], names[1 - i]!] as const;
+    return Math.max(executions, time) <= MOST_OF_OTHER_WORK
+      ? ''
+      : executions >= time
+        ? trans.__(
+            '%1 of executions of %2 are of functions that did not run in %3',
+            ...said(executions)
+          )
+        : trans.__(
+            '%1 of thread time of %2 is of functions that did not run in %3',
+            ...said(time)
+          );
+  }).filter(text => text !== '');
+}
+
+/** The share of a run that is of functions which the other has not run. */
+const MOST_OF_OTHER_WORK = 0.5;
+
+/** What threads can wait for within a task. */
+const WAITS = ['core', 'gil', 'blocked'] as const;
+
+/**
+ * Where one is faster or slower, and as long on a CPU, which wait makes at least half of what threads were held less or more: an
+ * edit need not have done that.
+ */
+function waitTexts(
+  sides: Sides,
+  { seconds: [before, after] }: Lengths,
+  trans: Trans
+): readonly string[] {
+  const change = (values: Pair) => differenceOf(values) ?? 0;
+  const cpu: Pair = each(sides, ({ metrics }) =>
+    secondsOf(metrics, ['thread-cpu'], /* not known with */ ['compute'])
+  );
+  const held = change(
+    each(sides, ({ metrics }) =>
+      metrics === null ? null : metrics.attributedNanoseconds / 1e9
+    )
+  );
+  if (
+    !areAboutTheSame(cpu) ||
+    areAboutTheSame([before, after]) ||
+    held * (after - before) <= 0
+  ) {
+    return [];
+  }
+  const waits = WAITS.map(wait => ({
+    wait,
+    values: each(sides, ({ metrics }) =>
+      isDivided(metrics) ? secondsOf(metrics, [wait], []) : null
+    )
+  }));
+  const most = waits.find(
+    ({ values }) => 2 * change(values) * held >= held ** 2
+  );
+  if (most === undefined) {
+    return [];
+  }
+  const texts = [
+    formatDuration(cpu[1]),
+    formatDuration(most.values[1]),
+    formatDuration(most.values[0])
+  ] as const;
+  switch (most.wait) {
+    case 'core':
+      return [
+        trans.__(
+          'CPU is about the same (%1): what differs is waiting for a core, %2 instead of %3',
+          ...texts
+        )
+      ];
+    case 'gil':
+      return [
+        trans.__(
+          'CPU is about the same (%1): what differs is waiting for the GIL, %2 instead of %3',
+          ...texts
+        )
+      ];
+    case 'blocked':
+      return [
+        trans.__(
+          'CPU is about the same (%1): what differs is how long threads were blocked, %2 instead of %3',
+          ...texts
+        )
+      ];
+  }
+}
+
+/** Whether the change, as printed, tells nothing. */
+function areAboutTheSame([before, after]: Pair): boolean {
+  return (
+    before !== null &&
+    after !== null &&
+    before > 0 &&
+    Math.round((100 * Math.abs(after - before)) / before) < TELLING_PERCENT
+  );
 }
 
 /** Both ran functions, and none of them in both, as far as all are known. */

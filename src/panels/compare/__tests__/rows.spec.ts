@@ -17,6 +17,7 @@ import {
   matchText,
   namedRows,
   notKnown,
+  shortHeadline,
   type Side,
   type Sides,
   tableOf
@@ -467,21 +468,160 @@ describe('two runs', () => {
       /elsewhere still runs$/
     );
     // What was added up may have run in both.
-    const others = { seconds: 1, executions: 1 };
+    const others = { functions: 9, total: 90, executions: 90, activities: {} };
     expect(
       headline(
         [
           {
             ...first,
-            metrics: { ...first.metrics!, others: others as never }
+            metrics: { ...first.metrics!, others }
           },
           elsewhere
         ],
         false,
         english
       )
-    ).toContain('faster');
+    ).toMatch(/^elsewhere took 5\.00.s less/u);
     expect(headline([first, second], false, english)).toContain('faster');
+  });
+
+  describe('of which one lacks functions of the other', () => {
+    type Of = { readonly function: string; readonly seconds: number };
+    const run = (name: string, ...of: readonly Of[]): Side =>
+      side(
+        drawRuns(
+          `0/0 ${of.map(({ seconds }, i) => 'abcdef'[i]!.repeat(seconds)).join('')}`,
+          {
+            tasks: Object.fromEntries(
+              of.map((each, i) => ['abcdef'[i]!, { function: each.function }])
+            )
+          }
+        ),
+        name,
+        'embedded'
+      );
+    const short = (name: string) => ({ function: name, seconds: 1 });
+    const line = (of: Sides) => {
+      const { line: said, details } = shortHeadline(of, false, english);
+      return [said, ...details].map(plain);
+    };
+    const load = run('again', short('load'));
+
+    it('have no verdict if these are most executions or most time of it', () => {
+      const many = run(
+        'first',
+        { function: 'load', seconds: 9 },
+        short('fit'),
+        short('score')
+      );
+      const long = run('first', short('load'), { function: 'fit', seconds: 9 });
+      expect(line([many, load])).toEqual([
+        'No verdict: not the same work',
+        '67 % of executions of first are of functions that did not run in again'
+      ]);
+      expect(line([load, long])).toEqual([
+        'No verdict: not the same work',
+        '90 % of thread time of first is of functions that did not run in again'
+      ]);
+      expect(plain(headline([many, load], false, english))).toBe(
+        'again took 1.00 s, first took 11.0 s: 67 % of executions of first are of functions that did not run in again'
+      );
+    });
+
+    it('are compared if half of it is the same, or what the other ran is not all known', () => {
+      const half = run('first', short('load'), short('fit'));
+      expect(line([half, load])[0]).toMatch(/^again is 1\.00 s faster/u);
+      const long = run('first', short('load'), { function: 'fit', seconds: 9 });
+      const others = { functions: 9, total: 9, executions: 9, activities: {} };
+      expect(
+        line([long, { ...load, metrics: { ...load.metrics!, others } }])[0]
+      ).toMatch(/^again is 9\.00 s faster/u);
+      // (Dask has other names of what is fused)
+      expect(line([long, { ...load, kind: 'dask' }])[0]).toMatch(
+        /^again is 9\.00 s faster/u
+      );
+    });
+
+    it('are not called faster or slower by a run of the same functions that did far less, or more', () => {
+      const five = run(
+        'first',
+        ...Array.from({ length: 5 }, () => short('load'))
+      );
+      expect(line([five, load])).toEqual([
+        'again took 4.00 s less, with 80 % fewer task runs: 1.00 s instead of 5.00 s (−80 %)'
+      ]);
+      expect(line([load, five])).toEqual([
+        'first took 4.00 s more, with 400 % more task runs: 5.00 s instead of 1.00 s (+400 %)'
+      ]);
+      const slow = run('again', { function: 'load', seconds: 9 });
+      expect(line([five, slow])).toEqual([
+        'again took 4.00 s more, with 80 % fewer task runs: 9.00 s instead of 5.00 s (+80 %)'
+      ]);
+      expect(line([slow, five])).toEqual([
+        'first took 4.00 s less, with 400 % more task runs: 5.00 s instead of 9.00 s (−44 %)'
+      ]);
+      const two = run('again', short('load'), short('load'));
+      expect(line([two, run('x', short('load'))])[0]).toMatch(
+        /^x is .* faster/u
+      );
+    });
+  });
+
+  describe('that were on a CPU as long', () => {
+    const of = (
+      name: string,
+      seconds: number,
+      cpu: number,
+      waits: Record<string, number>
+    ): Side => {
+      const sound = side(
+        drawRuns(`0/0 ${'a'.repeat(seconds)}`, {
+          tasks: { a: { function: 'load', cpu } }
+        }),
+        name,
+        'embedded'
+      );
+      const byActivity = Object.entries({ 'thread-cpu': cpu, ...waits }).map(
+        ([activity, value]) => ({ activity, value, share: null })
+      );
+      return { ...sound, metrics: { ...sound.metrics!, byActivity } };
+    };
+    const details = (first: Side, second: Side) =>
+      shortHeadline([first, second], false, english).details.map(plain);
+    const slow = of('slow', 9, 2, { core: 7 });
+    const fast = of('fast', 4, 2, { core: 2 });
+
+    it('say which wait differs', () => {
+      expect(details(slow, fast)).toEqual([
+        'CPU is about the same (2.00 s): what differs is waiting for a core, 2.00 s instead of 7.00 s'
+      ]);
+      expect(plain(headline([slow, fast], false, english))).toBe(
+        'fast is 5.00 s faster: 4.00 s instead of 9.00 s (−56 %); CPU is about the same (2.00 s): what differs is waiting for a core, 2.00 s instead of 7.00 s'
+      );
+      const held = of('held', 9, 2, { core: 2, gil: 5 });
+      expect(details(fast, held)).toEqual([
+        'CPU is about the same (2.00 s): what differs is waiting for the GIL, 5.00 s instead of 0 s'
+      ]);
+      const blocked = of('blocked', 9, 2, { core: 2, blocked: 5 });
+      expect(details(fast, blocked)).toEqual([
+        'CPU is about the same (2.00 s): what differs is how long threads were blocked, 5.00 s instead of 0 s'
+      ]);
+    });
+
+    it('say nothing of it where CPU differs, or no wait does by half, or it is not known', () => {
+      expect(details(slow, of('fast', 4, 1, { core: 2 }))).toEqual([]);
+      expect(
+        details(
+          of('slow', 9, 2, { core: 4, blocked: 2, gil: 1 }),
+          of('fast', 4, 2, { core: 2 })
+        )
+      ).toEqual([]);
+      expect(details(slow, of('fast', 4, 2, { 'thread-noncpu': 2 }))).toEqual(
+        []
+      );
+      expect(details(slow, of('fast', 4, 2, { compute: 2 }))).toEqual([]);
+      expect(details(slow, { ...slow, name: 'again' })).toEqual([]);
+    });
   });
 
   it('have no differences where they have no function in common, or a filter leaves nothing of one', () => {
