@@ -275,8 +275,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   /**
-   * What is shown stays, or is a proposal again: then it is still shown, until another cluster is chosen in the sidebar, or the own run is
-   * another.
+   * What is shown stays, or is a proposal again: then both runs are still shown, the older one first and with the passes that are proposed,
+   * until another cluster is chosen in the sidebar, or the own run is another.
    */
   protected override setTurns(turns: boolean): void {
     const [own, other] = this._ownAndOther();
@@ -296,6 +296,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this._choose();
     } else if (other !== null) {
       this._keepPair(other);
+      // (also where its notebook goes on to another cluster)
+      this.turnTo(this.context.of(own, 'run'));
     } else {
       this.setPinned(true);
     }

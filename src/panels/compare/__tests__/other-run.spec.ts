@@ -470,6 +470,19 @@ describe('in the panel', () => {
     });
   });
 
+  it('pinned, both runs stay, also when the notebook has another cluster', async () => {
+    const own = notebook('own.ipynb');
+    const { feed, contexts } = labContext();
+    const [a, b, c] = begun(own, own, own);
+    feed.setClusters(a!, b!);
+    panel = comparePanel.create({ context: contexts.of(b!, 'follows') });
+    Widget.attach(panel, document.body);
+    expect(shown()).toEqual(['a', 'b']);
+    await press('Pin to these runs');
+    feed.setClusters(a!, { ...b!, state: 'ended' }, c!);
+    expect([panel.turns, ...shown()]).toEqual([false, 'a', 'b']);
+  });
+
   it('a proposal stays while a new observer lists other runs again', () => {
     const own = notebook('own.ipynb');
     const { feed, infos } = open([own, own, own]);
