@@ -47,7 +47,12 @@ class CancelledError(_FuturesCancelledError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.key} was cancelled {self.reason}" if self.reason else str(self.key)
+        key = str(self.key)
+        if not self.reason:
+            return key
+        from spanwise.shown_text import line_text  # (workers start sooner without)
+
+        return f"{line_text(key)} was cancelled {self.reason}"
 
 
 class KilledWorker(RuntimeError):

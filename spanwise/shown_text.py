@@ -51,9 +51,15 @@ def shown_text(text: str) -> str:
     return _HIDDEN_OR_KEPT.sub(lambda found: _written(found[1]) if found[1] else found[0], text)
 
 
-def line_text(text: str, other: str) -> str:
-    """The same in one line: ``other`` stands for ends of lines, tabs, and what has no look."""
-    return "".join(each if _has_look(each) else other for each in shown_text(text))
+def line_text(text: str, other: str | None = None) -> str:
+    """The same in one line: ``other`` stands for ends of lines, tabs, and what has no look.
+
+    None: they are written out too, as in `repr`.
+    """
+    return "".join(
+        each if _has_look(each) else repr(each)[1:-1] if other is None else other
+        for each in shown_text(text)
+    )
 
 
 def _has_look(character: str) -> bool:

@@ -9,6 +9,7 @@ from spanwise.client.entries import CANCELLED, ERROR, Entry
 from spanwise.client.reason import WITH_INPUT, FoundHere, Told, cancelled
 from spanwise.errors import RemoteTaskError
 from spanwise.records.enumerations import REPORT_CANCELLED
+from spanwise.shown_text import line_text
 from spanwise.wire.frame import Message
 
 #: Reasons that are kept; dependents of an older failure only learn that they failed.
@@ -51,7 +52,7 @@ class Failures:
         if found is None:
             return WITH_INPUT
         key, how = found
-        return f"with {key}, which it needs, and which was cancelled {how}"
+        return f"with {line_text(str(key))}, which it needs, and which was cancelled {how}"
 
     def mark(self, entry: Entry, status: int, cause: int) -> None:
         """Make an entry a failed or cancelled one."""

@@ -70,6 +70,19 @@ def test_what_needs_a_cancelled_task_names_it_and_how_it_was_cancelled(
     ]
 
 
+def test_a_key_of_several_lines_is_told_in_one(client: Client, tmp_path: Path) -> None:
+    first = client.submit(stays, str(tmp_path), key="load\nof\u202e")
+    user = client.submit(of, first, key="use\tit")
+    first.cancel()
+    (tmp_path / "go").touch()
+    assert [why(each) for each in (first, user)] == [
+        f"load\\nof\\u202e was cancelled by cancel(). {AGAIN}",
+        "use\\tit was cancelled with load\\nof\\u202e, which it needs, and which was cancelled by "
+        f"cancel(). {AGAIN}",
+    ]
+    assert first.key == "load\nof\u202e"
+
+
 def test_what_needs_a_cancelled_task_of_another_client_says_so(
     client: Client, cluster: LocalCluster, tmp_path: Path
 ) -> None:
