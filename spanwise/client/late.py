@@ -35,6 +35,8 @@ _OLD_SECONDS = 0.05
 LEAST_SECONDS = 0.25
 #: A wait that has lasted so long is told what still keeps its tasks from being done.
 REMIND_SECONDS = 3.0
+#: While the answer to such a wait is under way: how often it is looked for.
+_LOOK_SECONDS = 0.02
 #: Of more tasks these are asked for.
 _MOST_ASKED = 16_384
 #: How many of the scheduler's sentences are kept, for how long one counts for tasks that it does
@@ -66,8 +68,8 @@ class Question(NamedTuple):
     ids: array[int]
 
 
-class _Answered(NamedTuple):
-    """What the scheduler has answered last."""
+class _Answer(NamedTuple):
+    """What the scheduler has answered."""
 
     #: Monotonic seconds.
     at: float
@@ -76,6 +78,13 @@ class _Answered(NamedTuple):
     why: str
     #: What users were told that is still so.
     standing: str
+
+    def told(self) -> str:
+        """Why, and how long ago it was so."""
+        old = time.monotonic() - self.at
+        if not self.why or old < _OLD_SECONDS:
+            return self.why
+        return f"{self.why} (So it was {old:.1f} s ago.)"
 
 
 class _InLoop:
@@ -98,23 +107,28 @@ class _Asked:
     """A question about tasks, for whose answer a thread and an event loop wait each in its way."""
 
     def __init__(
-        self, late: Late, entries: Sequence[Entry], ids: array[int], why: str | None
+        self, late: Late, entries: Sequence[Entry], ids: array[int], answer: _Answer | None
     ) -> None:
         self._late = late
         self._entries = entries
         self._ids = ids
-        #: None: there is no answer yet.
-        self.why = why
+        #: This question's own, whatever others are answered meanwhile; None: there is none yet.
+        self._answer = answer
         #: One may come.
         self.may_come = False
 
     def take(self, answer: Any) -> None:
         """It has come."""
-        self.why = self._late.taken(self._ids, answer)
+        self._answer = self._late.taken(self._ids, answer)
 
     def sentence(self) -> str:
         """What follows on "tasks were not done"."""
-        return self._late.sentence(self._entries, self.why)
+        why = None if self._answer is None else self._answer.told()
+        return self._late.sentence(self._entries, why)
+
+    def standing(self) -> str:
+        """What users were told that is still so; empty: nothing, as far as is known."""
+        return "" if self._answer is None else self._answer.standing
 
 
 class Late:
@@ -126,7 +140,8 @@ class Late:
         self._send = send
         #: What the scheduler told lately, when (monotonic seconds), and the task that came next.
         self._said: deque[tuple[float, int, str]] = deque(maxlen=_MOST_SAID)
-        self._answered = _Answered(-math.inf, b"", "", "")
+        #: The last answer, of whatever tasks.
+        self._answered = _Answer(-math.inf, b"", "", "")
 
     def note(self, next_id: int, sentence: str) -> None:
         """The scheduler has told something of itself, which may be why tasks are not done."""
@@ -162,9 +177,11 @@ class Late:
         began = time.monotonic()
         if waiter.wait(REMIND_SECONDS):
             return True
-        late = entries()
-        self.why(late, REMIND_SECONDS)
-        self._remind(late, began)
+        answers: SimpleQueue[Any] = SimpleQueue()
+        with self._asked(entries(), REMIND_SECONDS, answers) as asked:
+            if asked.may_come and _is_woken_first(waiter, asked, answers, _left(timeout, began)):
+                return True
+        self._remind(asked.standing(), began)
         return waiter.wait(_left(timeout, began))
 
     async def wait_in_loop(
@@ -175,21 +192,28 @@ class Late:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(REMIND_SECONDS):
                 await woken.wait()
+        if woken.is_set():
+            return
+        coming = _InLoop()
+        with self._asked(entries(), REMIND_SECONDS, coming) as asked:
+            if asked.may_come:
+                await _until_either(woken, coming.answer)
+                if coming.answer.done():
+                    asked.take(coming.answer.result())
         if not woken.is_set():
-            late = entries()
-            await self.why_in_loop(late, REMIND_SECONDS)
-            self._remind(late, began)
+            self._remind(asked.standing(), began)
             await woken.wait()
 
-    def _remind(self, late: Sequence[Entry], began: float) -> None:
-        """Tell what the scheduler said of these just now that users were told before.
+    def _remind(self, standing: str, began: float) -> None:
+        """Tell what users were told that is still so.
 
-        Not if something was told since `began` (monotonic seconds): it came while they wait.
+        Without the sentences that came since `began` (monotonic seconds), while they wait.
         """
-        at, asked, _, standing = self._answered
-        has_come = bool(self._said) and self._said[-1][0] >= began
-        if standing and at >= began and asked == _ids_of(late).tobytes() and not has_come:
-            tell(standing)
+        for at, _, told in [*self._said]:
+            if at >= began:
+                standing = standing.replace(f"{told} ", "").replace(told, "")
+        if standing:
+            tell(standing.rstrip())
 
     async def why_in_loop(self, entries: Sequence[Entry], waited: float | None) -> str:
         """The same in an event loop, which goes on meanwhile."""
@@ -208,9 +232,10 @@ class Late:
         """Ask the scheduler, unless it has told just now or is not to be asked."""
         late = [entry for entry in entries if entry.status == PENDING]
         ids = _asked_for(late, waited)
-        asked = _Asked(self, late, ids, self._answer_to(ids))
+        known = self._answer_to(ids)
+        asked = _Asked(self, late, ids, known)
         request = None
-        if ids and asked.why is None:
+        if ids and known is None:
             # (a client that is closed, or has lost its scheduler: that ends the tasks too)
             with contextlib.suppress(ClusterError):
                 request, _ = self._session.open_request("answer", answers)
@@ -222,22 +247,21 @@ class Late:
             if request is not None:
                 self._session.close_request(request)
 
-    def _answer_to(self, ids: array[int]) -> str | None:
+    def _answer_to(self, ids: array[int]) -> _Answer | None:
         """What the scheduler has said of these tasks just now."""
-        at, asked, why, _ = self._answered
-        old = time.monotonic() - at
-        if not ids or old >= _ANSWER_LASTS_SECONDS or asked != ids.tobytes():
+        answered = self._answered  # (other threads ask too)
+        old = time.monotonic() - answered.at
+        if not ids or old >= _ANSWER_LASTS_SECONDS or answered.ids != ids.tobytes():
             return None
-        return f"{why} (So it was {old:.1f} s ago.)" if why and old >= _OLD_SECONDS else why
+        return answered
 
-    def taken(self, ids: array[int], answer: Any) -> str | None:
+    def taken(self, ids: array[int], answer: Any) -> _Answer | None:
         """Keep the scheduler's answer about these tasks; None: it is none."""
         if isinstance(answer, BaseException):  # the scheduler has gone, or took no question
             return None
-        why: str = answer.fields["why"]
-        standing = answer.fields["standing"]
-        self._answered = _Answered(time.monotonic(), ids.tobytes(), why, standing)
-        return why
+        why, standing = answer.fields["why"], answer.fields["standing"]
+        taken = self._answered = _Answer(time.monotonic(), ids.tobytes(), why, standing)
+        return taken
 
     def sentence(self, late: Sequence[Entry], why: str | None) -> str:
         """What follows on "tasks were not done".
@@ -266,6 +290,38 @@ def _asked_for(late: Sequence[Entry], waited: float | None) -> array[int]:
 
 def _ids_of(late: Sequence[Entry]) -> array[int]:
     return array("I", [entry.id for entry in late[:_MOST_ASKED] if entry.id >= 0])
+
+
+def _is_woken_first(
+    waiter: Sleeper, asked: _Asked, answers: SimpleQueue[Any], left: float | None
+) -> bool:
+    """Sleep until the answer comes or the waiter is woken, for a moment and no longer than is left.
+
+    Returns
+    -------
+    bool
+        Whether the waiter was woken.
+    """
+    end = time.monotonic() + (ANSWER_SECONDS if left is None else min(ANSWER_SECONDS, left))
+    # A waiter cannot be woken for something else: it sleeps on between two looks.
+    while (rest := end - time.monotonic()) > 0:
+        if waiter.wait(min(rest, _LOOK_SECONDS)):
+            return True
+        with contextlib.suppress(Empty):
+            asked.take(answers.get_nowait())
+            break
+    return False
+
+
+async def _until_either(woken: asyncio.Event, answer: asyncio.Future[Any]) -> None:
+    """The same in an event loop."""
+    waking = asyncio.ensure_future(woken.wait())
+    try:
+        await asyncio.wait(
+            (waking, answer), timeout=ANSWER_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+    finally:
+        waking.cancel()
 
 
 def _left(timeout: float | None, began: float) -> float | None:

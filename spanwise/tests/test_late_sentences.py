@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+import warnings
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from spanwise.client import late
-from spanwise.client.entries import Entry
+from spanwise.client.entries import FINISHED, Entry
 from spanwise.client.late import LEAST_SECONDS, Late, not_done
 from spanwise.client.peers import results_late
 from spanwise.client.waiting import as_completed
@@ -134,3 +136,114 @@ def test_as_completed_asks_once_after_the_end(
     late_one = "1 task was not done after 0.25 s"
     assert said == [f"{late_one}. x runs.", *[late_one] * 4]
     assert session.questions == 1
+
+
+#: Two notices, as the scheduler joins them.
+HELD = "2 tasks wait for a thread, and for 10 s none has come free."
+STANDING = f"{TOLD} {HELD}"
+
+
+class Standing(Asked):
+    """One whose scheduler says that what users were told is still so."""
+
+    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
+        super().__init__()
+        #: What happens as soon as the answer has come.
+        self._then = then
+
+    def open_request(self, answer: str, answers: Any = None) -> tuple[int, Any]:
+        self.questions += 1
+        answers.put(_answer("x waits.", STANDING))
+        return self.questions, answers
+
+    def close_request(self, request: int) -> None:
+        then, self._then = self._then, lambda: None
+        then()
+
+
+class Wakes:
+    """Wakes who waits without a limit; something happens as the wait begins."""
+
+    def __init__(self, happens: Callable[[], object] = lambda: None) -> None:
+        self._happens = happens
+        self._waits = 0
+
+    def wait(self, timeout: float | None) -> bool:
+        self._waits += 1
+        if self._waits == 1:
+            self._happens()
+        return timeout is None
+
+
+def reminded(
+    session: Asked,
+    in_loop: bool,
+    entries: Callable[[], list[Entry]],
+    happens: Callable[[], object] = lambda: None,
+) -> list[str]:
+    """What users are told in a long wait."""
+
+    async def in_a_loop() -> None:
+        woken = asyncio.Event()
+        coming = asyncio.create_task(session.late.wait_in_loop(woken, entries))
+        await asyncio.sleep(0)  # (it has begun)
+        happens()
+        while not session.questions:
+            await asyncio.sleep(0.01)
+        # What the answer leads to is done in the turns that follow on it.
+        for _ in range(20):
+            await asyncio.sleep(0)
+        woken.set()
+        await coming
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if in_loop:
+            asyncio.run(in_a_loop())
+        else:
+            assert session.late.wait(Wakes(happens), None, entries)
+    return [str(each.message) for each in told]
+
+
+@pytest.fixture
+def _lasts_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late, "REMIND_SECONDS", LEAST_SECONDS)
+    monkeypatch.setattr(late, "ANSWER_SECONDS", 60.0)
+
+
+@pytest.mark.usefixtures("_lasts_soon")
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_a_wait_repeats_what_was_not_told_in_it_whatever_else_was(in_loop: bool) -> None:
+    for came, repeated in {
+        (): [STANDING],
+        ("Worker worker-0 has written 1 GB to disk.",): [STANDING],
+        (TOLD,): [HELD],
+        (HELD, "Worker worker-0 has written 1 GB to disk."): [TOLD],
+        (TOLD, HELD): [],
+    }.items():
+        session = Standing()
+        session.late.note(8, STANDING)  # (before it)
+        notes = [*came]
+
+        def happens(session: Asked = session, notes: list[str] = notes) -> None:
+            for each in notes:
+                session.late.note(8, each)
+
+        assert reminded(session, in_loop, lambda: [Entry("x", 1)], happens) == repeated
+
+
+@pytest.mark.usefixtures("_lasts_soon")
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_a_wait_goes_by_the_answer_to_its_own_question(in_loop: bool) -> None:
+    # Another thread is answered about other tasks meanwhile.
+    session = Standing(lambda: session.late.why([Entry("y", 2)], 1.0))
+    assert reminded(session, in_loop, lambda: [Entry("x", 1)]) == [STANDING]
+    assert session.questions == 2
+
+    def one_is_done() -> list[Entry]:
+        """It ends after they were looked at, and before the question."""
+        x, y = Entry("x", 1), Entry("y", 2)
+        y.status = FINISHED
+        return [x, y]
+
+    assert reminded(Standing(), in_loop, one_is_done) == [STANDING]

@@ -20,6 +20,7 @@ import pytest
 
 from spanwise import Client, LocalCluster, as_completed, get_client, wait
 from spanwise.client import late
+from spanwise.client.entries import Waiter
 from spanwise.client.late import LEAST_SECONDS, Late
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 
@@ -447,12 +448,13 @@ def test_what_was_told_before_a_wait_is_told_in_it_while_it_is_so(tasks: Tasks) 
 def test_a_wait_that_only_lasts_is_told_nothing(
     tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(late, "REMIND_SECONDS", 0.05)
+    monkeypatch.setattr(late, "REMIND_SECONDS", LEAST_SECONDS)
     slow = tasks.stay("slow")
     asked: list[Any] = []
-    why = tasks.client._session.late.why
+    session_late = tasks.client._session.late
+    taken = session_late.taken
     monkeypatch.setattr(
-        tasks.client._session.late, "why", lambda *args: (why(*args), asked.append(args))
+        session_late, "taken", lambda *args: [found := taken(*args), asked.append(found)][0]
     )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -464,14 +466,74 @@ def test_a_wait_that_only_lasts_is_told_nothing(
     assert not thread.is_alive() and told == []
 
 
+def test_a_scheduler_that_does_not_answer_holds_no_long_wait_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late, "REMIND_SECONDS", LEAST_SECONDS)
+    # (else it would not be seen who waits for the answer)
+    monkeypatch.setattr(late, "ANSWER_SECONDS", 10 * LIMIT_SECONDS)
+    before = {process.pid for process in processes_of("scheduler")}
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        (scheduler,) = processes_of("scheduler", before)
+        tasks = Tasks(client, tmp_path)
+        future = tasks.stay("slow")
+        tasks.begun("slow")
+        session = client._session
+        asked: list[Any] = []
+        ask = session.late._send
+        monkeypatch.setattr(session.late, "_send", lambda each: (asked.append(each), ask(each)))
+        entries = [future._entry]
+        came: list[bool] = []
+
+        async def in_loop() -> None:
+            woken = asyncio.Event()
+            coming = asyncio.create_task(session.sleep_in_loop(woken, lambda: entries))
+            while len(asked) < 3:
+                await asyncio.sleep(0.01)
+            woken.set()
+            await coming
+            came.append(True)
+
+        waiter = Waiter(1)
+
+        def woken() -> None:
+            came.append(session.sleep(waiter, None, lambda: entries))
+
+        def at_the_limit() -> None:
+            came.append(session.sleep(Waiter(1), LEAST_SECONDS + 0.1, lambda: entries))
+
+        def run(call: Callable[[], object]) -> threading.Thread:
+            thread = threading.Thread(target=call, daemon=True)
+            thread.start()
+            return thread
+
+        os.kill(scheduler.pid, signal.SIGSTOP)
+        try:
+            threads = [run(woken)]
+            wait_until("the question", lambda: len(asked) == 1)
+            with session.lock:
+                waiter.one_done()
+            threads.append(run(at_the_limit))
+            wait_until("the second question", lambda: len(asked) == 2)
+            threads.append(run(lambda: asyncio.run(in_loop())))
+            for thread, is_in_time in zip(threads, (True, False, True), strict=True):
+                thread.join(LIMIT_SECONDS)
+                assert not thread.is_alive()
+                assert came.pop(0) is is_in_time
+        finally:
+            os.kill(scheduler.pid, signal.SIGCONT)
+        tasks.let_go()
+        assert future.result(LIMIT_SECONDS) == 1
+
+
 def test_resources_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reminded: list[float] = []
     remind = Late._remind
 
-    def remind_and_count(self: Late, entries: Any, began: float) -> None:
-        remind(self, entries, began)
+    def remind_and_count(self: Late, standing: str, began: float) -> None:
+        remind(self, standing, began)
         reminded.append(began)
 
     monkeypatch.setattr(Late, "_remind", remind_and_count)
