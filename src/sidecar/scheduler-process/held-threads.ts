@@ -57,7 +57,8 @@ export function theThreads(
 }
 
 export class HeldThreads {
-  private _since: number | null = null;
+  /** The look that first found them held, and when the newest of the runs that hold them was given up; null: they were not held. */
+  private _found: { readonly at: number; newest: number } | null = null;
   private _isTold = false;
 
   constructor(
@@ -68,12 +69,18 @@ export class HeldThreads {
   /** @returns whether all threads are held. */
   look(now: number): boolean {
     if (!this._areHeld()) {
-      this._since = null;
+      this._found = null;
       this._isTold = false;
       return false;
     }
-    this._since ??= now;
-    if (!this._isTold && now - this._since >= PATIENCE_SECONDS) {
+    const newest = this._newest();
+    if (this._found === null || newest > this._found.newest) {
+      // (between two looks threads may have come free, and been held again)
+      this._found = { at: now, newest };
+      this._isTold = false;
+    }
+    this._found.newest = newest;
+    if (!this._isTold && now - this._found.at >= PATIENCE_SECONDS) {
       this._isTold = true;
       this._host.warn(this._sentence());
     }
@@ -83,6 +90,14 @@ export class HeldThreads {
   /** The notice that was told, while it is true; empty: there is none. */
   standing(): string {
     return this._isTold && this._areHeld() ? this._sentence() : '';
+  }
+
+  private _newest(): number {
+    return Math.max(
+      ...this._staying().flatMap(({ lingering }) =>
+        [...lingering.values()].map(({ since }) => since)
+      )
+    );
   }
 
   /** Whether tasks wait for a thread, and all threads run what nobody waits for. */

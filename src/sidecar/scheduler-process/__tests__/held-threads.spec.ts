@@ -39,6 +39,24 @@ describe('threads that tasks hold which nobody waits for', () => {
     expect(told).toEqual([SENTENCE]);
   });
 
+  it('are told of again if they came free and were held again between two looks', () => {
+    const runIds = ['a', 'b'].map(name => cluster.s.runId(name));
+    cluster.s.cancel('a b');
+    cluster.submit('c');
+    pass(20);
+    expect(told).toHaveLength(1);
+    cluster.s.pass(0.5);
+    cluster.s.finish(0, 'a b', { runIds });
+    cluster.s.finish(0, 'c');
+    cluster.submit('d e', { want: 'd e' });
+    cluster.s.cancel('d e');
+    cluster.submit('f');
+    pass(10);
+    expect(told).toHaveLength(1);
+    pass(20);
+    expect(told).toHaveLength(2);
+  });
+
   it('are told of again to who asks, once they were told of and while it is so', () => {
     cluster.s.cancel('a b');
     cluster.submit('c');
