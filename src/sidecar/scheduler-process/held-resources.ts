@@ -17,6 +17,7 @@ import {
   MOST_NAMED,
   PATIENCE_SECONDS
 } from './former-tasks';
+import { HeldSpell } from './held-spell';
 import { listed } from './listed';
 
 /**
@@ -67,11 +68,8 @@ type Waiting = {
 };
 
 export class HeldResources {
-  /** By the names of the resources: since when, and whether that was told. */
-  private readonly _known = new Map<
-    string,
-    { readonly since: number; isTold: boolean }
-  >();
+  /** By the names of the resources. */
+  private readonly _known = new Map<string, HeldSpell>();
 
   constructor(
     private readonly _cluster: ClusterState,
@@ -89,10 +87,10 @@ export class HeldResources {
       }
     }
     for (const [key, tasks] of waiting) {
-      const known = this._known.get(key) ?? { since: now, isTold: false };
-      this._known.set(key, known);
-      if (!known.isTold && now - known.since >= PATIENCE_SECONDS) {
-        known.isTold = true;
+      const newest = this._newest(tasks);
+      const spell = this._known.get(key) ?? new HeldSpell(now, newest);
+      this._known.set(key, spell);
+      if (spell.look(now, newest)) {
         this._host.warn(this._sentence(tasks));
       }
     }
@@ -112,6 +110,14 @@ export class HeldResources {
         })
       )
       .map(([, waiting]) => this._sentence(waiting));
+  }
+
+  private _newest({ names, workers }: Waiting): number {
+    return Math.max(
+      ...[...workers].flatMap(worker =>
+        this._cluster.core.keptAt(worker, names).map(({ since }) => since)
+      )
+    );
   }
 
   /** Tasks that cannot begin until such tasks end, by the names of the resources. */

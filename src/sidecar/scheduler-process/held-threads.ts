@@ -14,6 +14,7 @@ import {
   PATIENCE_SECONDS,
   sumOf
 } from './former-tasks';
+import { HeldSpell } from './held-spell';
 
 /**
  * The tasks that hold threads of these workers though nobody waits for them.
@@ -57,9 +58,8 @@ export function theThreads(
 }
 
 export class HeldThreads {
-  /** The look that first found them held, and when the newest of the runs that hold them was given up; null: they were not held. */
-  private _found: { readonly at: number; newest: number } | null = null;
-  private _isTold = false;
+  /** Null: they were not held at the last look. */
+  private _spell: HeldSpell | null = null;
 
   constructor(
     private readonly _cluster: ClusterState,
@@ -69,19 +69,12 @@ export class HeldThreads {
   /** @returns whether all threads are held. */
   look(now: number): boolean {
     if (!this._areHeld()) {
-      this._found = null;
-      this._isTold = false;
+      this._spell = null;
       return false;
     }
     const newest = this._newest();
-    if (this._found === null || newest > this._found.newest) {
-      // (between two looks threads may have come free, and been held again)
-      this._found = { at: now, newest };
-      this._isTold = false;
-    }
-    this._found.newest = newest;
-    if (!this._isTold && now - this._found.at >= PATIENCE_SECONDS) {
-      this._isTold = true;
+    this._spell ??= new HeldSpell(now, newest);
+    if (this._spell.look(now, newest)) {
       this._host.warn(this._sentence());
     }
     return true;
@@ -89,7 +82,9 @@ export class HeldThreads {
 
   /** The notice that was told, while it is true; empty: there is none. */
   standing(): string {
-    return this._isTold && this._areHeld() ? this._sentence() : '';
+    return this._spell?.isTold === true && this._areHeld()
+      ? this._sentence()
+      : '';
   }
 
   private _newest(): number {

@@ -129,6 +129,23 @@ describe('resources that tasks hold which nobody waits for', () => {
     expect(told).toEqual([SENTENCE]);
   });
 
+  it('are told of again if they came free and were held again between two looks', () => {
+    const runIds = [cluster.s.runId('a')];
+    cluster.s.cancel('a');
+    wait('b', 2);
+    pass(20);
+    expect(told).toHaveLength(1);
+    cluster.s.finish(0, 'a', { runIds });
+    cluster.s.said();
+    cluster.s.pass(0.5);
+    cluster.s.cancel('b');
+    wait('c', 1);
+    pass(10);
+    expect(told).toHaveLength(1);
+    pass(20);
+    expect(told).toHaveLength(2);
+  });
+
   it('are told of again after it was over', () => {
     const run = cluster.s.runId('a');
     cluster.s.cancel('a');
