@@ -153,14 +153,18 @@ export function proposedPasses(
   return newest ?? null;
 }
 
-type Pair = { readonly before: ChosenPass; readonly after: ChosenPass };
+type Pair = {
+  readonly isCell: boolean;
+  readonly before: ChosenPass;
+  readonly after: ChosenPass;
+};
 
 /** Each pass with the newest before it in which tasks ran; the newest first. */
-function pairsOf({ passes }: PassGroup): readonly Pair[] {
+function pairsOf({ isCell, passes }: PassGroup): readonly Pair[] {
   return passes.flatMap((after, at) => {
     const before = passes.slice(at + 1).find(({ hasRun }) => hasRun);
     return before !== undefined && (after.hasRun || after.hasFound)
-      ? [{ before, after }]
+      ? [{ isCell, before, after }]
       : [];
   });
 }

@@ -100,6 +100,15 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _settledOn: string | null = null;
   /** Before it was told what the two have in common. */
   private _isSettledUntold = false;
+  /** The last that was compared and seen. */
+  private _seen: {
+    readonly run: string | undefined;
+    readonly passes: readonly (string | undefined)[];
+    readonly names: readonly [string, string];
+  } | null = null;
+  private _pickedBefore: string | undefined;
+  /** What was compared before passes of another cell were; null: nothing is to be said of it. */
+  private _before: readonly [string, string] | null = null;
   /** What is shown may stay: runs that are not alike give way to what is proposed next, and so do passes of which the user picked one. */
   private _isOfUse = false;
   private _ownWatch: RunWatch | null = null;
@@ -309,6 +318,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this._followSelection();
     // The chips, of which both runs have the filter, are those of the new own run.
     this._endWatches();
+    this._seen = null;
+    this._before = null;
     this._choose();
     this._watchBoth();
     this._awaitDecision();
@@ -465,6 +476,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         by={this._by}
         figure={this._shownFigure}
         isFiltered={this._isFiltered}
+        turned={this._turnText}
         failure={this._otherWatch?.failure ?? this._ownWatch?.failure ?? null}
         controls={this._controls()}
         trans={this.trans}
@@ -511,14 +523,17 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     return Object.keys(commonFilter(this.context.selection.filter)).length > 0;
   }
 
-  /** It is not told yet what runs have in common with the own one, so that what is proposed is not shown. */
+  /** It is not told yet what runs have in common with the own one, or which cells of it ran again, so that what is proposed is not shown. */
   private get _isUndecided(): boolean {
     const { cluster: own } = this;
     return (
       own !== null &&
       own.cluster !== this._waitedFor &&
       !this._isChosen &&
-      !this._shared.isTold &&
+      !(
+        this._shared.isTold &&
+        (this._ownWatch?.result('spans') ?? null) !== null
+      ) &&
       this.context.feed.clusters.some(
         ({ cluster, tasks }) => cluster !== own.cluster && tasks > 0
       )
@@ -679,12 +694,14 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   /**
-   * The other run is the chosen one; else the last of its name; else, until one is chosen, what is proposed to the own run: an earlier run that
-   * is alike, else an earlier pass of the newest cell, else any run. Once its figures were seen, what is proposed stays.
+   * The other run is the chosen one; else the last of its name; else, until one is chosen, what is proposed to the own run: the cell that ran
+   * again last and the time before, else an earlier run that is alike, else the last pass of a span, else any run. Once its figures were seen, a
+   * run that is proposed stays until a cell runs again.
    */
   private _choose(): void {
     // (what was seen was seen before this is told)
     this._settle();
+    this._noteSeen();
     this._shared.follow(
       this.context.feed.clusters,
       this.context.cluster.current
@@ -726,6 +743,8 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
             this._shared.of,
             this.context.cluster.notebookOf
           ));
+    this._noteTurn();
+    this._pickedBefore = this._pickedPass();
     const isUndecided = this._isUndecided;
     if (isUndecided !== this._wasUndecided) {
       this._wasUndecided = isUndecided;
@@ -746,6 +765,51 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this._settledOn = other!.cluster;
       this._isSettledUntold = this._shared.of(other!) === undefined;
     }
+  }
+
+  /** What is compared now, so that it can be named when a proposal takes its place. */
+  private _noteSeen(): void {
+    const sides = this._sides();
+    if (!this._wasUndecided && sides.every(({ metrics }) => metrics !== null)) {
+      const { own, other } = this._pass;
+      this._seen = {
+        run: this.cluster?.cluster,
+        passes: [own?.id, other?.id],
+        names: this._ordered(this._names())
+      };
+    }
+  }
+
+  /** Who reads of one cell while another runs again is told what was compared before; of the same cell it is a step from there. */
+  private _noteTurn(): void {
+    const { own, other } = this._pass;
+    const { _seen: seen } = this;
+    const picked = this._pickedPass();
+    if (
+      seen === null ||
+      (seen.passes[0] === own?.id && seen.passes[1] === other?.id)
+    ) {
+      return;
+    }
+    this._seen = null;
+    const isTold =
+      !this._isChosen &&
+      own !== null &&
+      other !== null &&
+      seen.run === this.cluster?.cluster &&
+      picked === this._pickedBefore &&
+      !seen.passes.some(id => id === own.id || id === other.id);
+    this._before = isTold ? seen.names : null;
+  }
+
+  /** What was compared before a cell ran again; '': nothing else was. */
+  private get _turnText(): string {
+    return this._before === null || this._isChosen
+      ? ''
+      : this.trans.__(
+          'This ran last, so it is compared now. Before, %1 and %2 were compared. A panel that is pinned stays with what it shows.',
+          ...this._before
+        );
   }
 
   /** Null also if it is gone, or is told to have nothing in common. */
@@ -772,17 +836,16 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       return WHOLE_RUNS;
     }
     const picked = this._pickedPass();
-    if (
+    const spans = this._ownWatch?.result('spans') ?? null;
+    const pair = proposedPasses(own.cluster, spans, picked);
+    // (a script opens a span more than once in each run; who runs a cell again wants to see what came of it)
+    const givesWay =
+      pair?.isCell === false &&
       picked === undefined &&
       run !== null &&
       this._settledOn !== own.cluster &&
-      areAlike(run, own, this._shared.of, this.context.cluster.notebookOf)
-    ) {
-      return WHOLE_RUNS;
-    }
-    const spans = this._ownWatch?.result('spans') ?? null;
-    const pair = proposedPasses(own.cluster, spans, picked);
-    return pair === null
+      areAlike(run, own, this._shared.of, this.context.cluster.notebookOf);
+    return pair === null || givesWay
       ? WHOLE_RUNS
       : this._isOwnFirst === true
         ? { own: pair.before, other: pair.after }

@@ -34,6 +34,8 @@ type CompareViewProps = {
   readonly by: By;
   readonly figure: Figure;
   readonly isFiltered: boolean;
+  /** Why something else is compared than before; '': there is nothing to say. */
+  readonly turned: string;
   /** Why a run does not answer; null: both do, or will. */
   readonly failure: string | null;
   /** What is compared by what. */
@@ -70,6 +72,9 @@ export function CompareView(props: CompareViewProps): JSX.Element {
             <li key={detail}>{detail}</li>
           ))}
         </ul>
+      )}
+      {props.turned !== '' && (
+        <p className="sw-Compare-match">{props.turned}</p>
       )}
       <p className="sw-Compare-match">{matchText(sides, trans)}</p>
       <Figures {...props} />

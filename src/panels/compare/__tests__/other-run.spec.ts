@@ -225,10 +225,16 @@ describe('in the panel', () => {
     return { feed, infos, watched };
   }
   function seen({ feed }: Pick<ReturnType<typeof open>, 'feed'>): void {
+    const log = drawRuns('0/0 aaa');
+    for (const watch of feed.running) {
+      if (watch.spec.view === 'spans') {
+        watch.answer(ask(log, 'spans'));
+      }
+    }
     for (const watch of feed.running) {
       if (watch.spec.view === 'fine-metrics') {
         const params = METRICS_PARAMS;
-        watch.answer(ask(drawRuns('0/0 aaa'), 'fine-metrics', { params }));
+        watch.answer(ask(log, 'fine-metrics', { params }));
       }
     }
   }
@@ -282,7 +288,7 @@ describe('in the panel', () => {
     open([own, own]);
     expect(shown()).toEqual(['a', 'b']);
     panel.dispose();
-    open([own, own], { own: 0 });
+    seen(open([own, own], { own: 0 }));
     expect(shown()).toEqual(['a', 'b']);
     expect(panel.title.label).toContain('a, b');
   });

@@ -120,7 +120,7 @@ describe('a cell that ran again', () => {
     expect(panel.savedState()['passes']).toBeUndefined();
   });
 
-  it('gives way to a run that is alike, and not to any other', () => {
+  it('gives way to no run, also of a kernel of before that is alike', () => {
     const other = { cluster: 'b', startedAt: 900 };
     const { tell, asked } = open([
       own,
@@ -133,8 +133,122 @@ describe('a cell that ran again', () => {
     panel.dispose();
     const alike = open([own, clusterInfo({ ...other, name: 'a' })]);
     alike.tell(runs(2));
-    expect(panel.clusters.map(info => info?.cluster)).toEqual(['b', 'a']);
+    expect(panel.clusters.map(info => info?.cluster)).toEqual(['a', 'a']);
+    expect(alike.asked()).toEqual([['id 2'], ['id 1']]);
+  });
+
+  it('is compared once it ran again, though figures of another run were seen, unless these are pinned', async () => {
+    const alike = (cluster: string, shared: string) =>
+      clusterInfo({
+        cluster,
+        name: 'fit',
+        startedAt: cluster === 'a' ? 1000 : 900,
+        sharedFunctions: [{ cluster: shared, count: 1 }]
+      });
+    const infos = [alike('a', 'b'), alike('b', 'a')];
+    const restarted = open(infos);
+    restarted.tell(runs(1));
+    await headline('fit · ');
+    expect(restarted.asked()).toEqual([[], []]);
+    restarted.tell(runs(2));
+    expect(restarted.asked()).toEqual([['id 2'], ['id 1']]);
+    await waitFor('what was compared before', () => {
+      MessageLoop.flush();
+      return (
+        /This ran last, so it is compared now\. Before, fit · .* and fit · .* were compared\./u.test(
+          panel.node.textContent ?? ''
+        ) || undefined
+      );
+    });
+    panel.dispose();
+    const pinned = open(infos);
+    pinned.tell(runs(1));
+    await headline('fit · ');
+    panel.node
+      .querySelector<HTMLElement>('button[aria-label="Pin to these runs"]')!
+      .click();
+    pinned.tell(runs(2));
+    expect(pinned.asked()).toEqual([[], []]);
+  });
+
+  it('is waited for before another run is shown', async () => {
+    const alike = (cluster: string, shared: string) =>
+      clusterInfo({
+        cluster,
+        name: 'fit',
+        sharedFunctions: [{ cluster: shared, count: 1 }]
+      });
+    const { feed, tell } = open([alike('a', 'b'), alike('b', 'a')]);
+    for (const watch of feed.running) {
+      if (watch.spec.view === 'fine-metrics') {
+        const params = METRICS_PARAMS;
+        watch.answer(ask(drawRuns('0/0 aaa'), 'fine-metrics', { params }));
+      }
+    }
+    await waitFor('that it looks for a run', () => {
+      MessageLoop.flush();
+      const state = panel.node.querySelector('.sw-state')?.textContent;
+      return state?.startsWith('Looking for a run') || undefined;
+    });
+    tell(runs(2));
+    await headline('# fit [3]');
+    expect(panel.node.textContent).not.toContain('This ran last');
+  });
+
+  it('of a script a span that was opened more than once gives way to a run that is alike', () => {
+    const spans = runs(2);
+    const script: SpansResult = {
+      ...spans,
+      rows: spans.rows.map((row, i) => ({
+        ...row,
+        ...(i > 0 && { origin: 'user', cell: undefined, execution: undefined })
+      })) as never
+    };
+    const { tell, asked } = open([own]);
+    tell(script);
+    expect(asked()).toEqual([['id 2'], ['id 1']]);
+    panel.dispose();
+    const other = clusterInfo({ cluster: 'b', startedAt: 900, name: 'a' });
+    const alike = open([own, other]);
+    alike.tell(script);
     expect(alike.asked()).toEqual([[], []]);
+  });
+
+  it('takes the place of another cell that is read, which is said, and of its own times without a word', async () => {
+    const { tell, asked, context } = open([own]);
+    const two = (times: readonly string[]): SpansResult => {
+      const all = runs(times.length);
+      return {
+        ...all,
+        rows: all.rows.map((row, i) =>
+          i === 0 ? row : { ...row, cell: times[i - 1]! }
+        )
+      };
+    };
+    const text = () => {
+      MessageLoop.flush();
+      return panel.node.textContent?.replaceAll('\u00a0', ' ') ?? '';
+    };
+    tell(two(['x', 'x', 'y']));
+    await headline('# fit [3]');
+    tell(two(['x', 'x', 'y', 'x']));
+    await headline('# fit [5]');
+    expect(text()).not.toContain('This ran last');
+    tell(two(['x', 'x', 'y', 'x', 'y']));
+    expect(asked()).toEqual([['id 5'], ['id 3']]);
+    await headline('# fit [6]');
+    expect(text()).toContain(
+      'This ran last, so it is compared now. Before, # fit [3] and # fit [5] were compared. A panel that is pinned stays with what it shows.'
+    );
+    tell(two(['x', 'x', 'y', 'x', 'y', 'y']));
+    await headline('# fit [7]');
+    expect(text()).not.toContain('This ran last');
+    // Who picks a pass knows why.
+    const path = ['a.ipynb', '# fit'];
+    context.selection.pickSpan({ path, id: 'id 2', pass: '[3]' });
+    tell(two(['x', 'x', 'y', 'x', 'y', 'y']));
+    await headline('# fit [3]');
+    expect(text()).not.toContain('This ran last');
   });
 
   it('stays, once its figures were seen, when another run comes to be alike', () => {
@@ -154,7 +268,7 @@ describe('a cell that ran again', () => {
     expect(asked()).toEqual([['id 3'], ['id 2']]);
   });
 
-  it('gives no way to a run of the same program that has no function in common', () => {
+  it('gives no way to a run of the same program, whatever they have in common', () => {
     const infos = (count: number) =>
       ['a', 'b'].map((cluster, i) =>
         clusterInfo({
@@ -170,7 +284,7 @@ describe('a cell that ran again', () => {
     panel.dispose();
     const common = open(infos(1));
     common.tell(runs(2));
-    expect(common.asked()).toEqual([[], []]);
+    expect(common.asked()).toEqual([['id 2'], ['id 1']]);
   });
 
   it('is compared as the pass by which panels are filtered', () => {
