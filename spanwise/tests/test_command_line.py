@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -169,6 +170,35 @@ def test_workers_from_outside_are_replaced_restarted_and_retired(
         assert client.submit(lambda: get_worker().name, workers=0).result(LIMIT_SECONDS) == 0
         assert psutil.Process(by_name(client)[0]).ppid() != more.process.pid, "each in its place"
     assert not [*(tmp_path / "spill").iterdir()], "nothing is left of them"
+
+
+@pytest.mark.parametrize(
+    "needs", [{"resources": {"GPU": 1, "MEM": 4e9}}, {"workers": "box", "resources": {"GPU": 1}}]
+)
+def test_the_command_that_a_warning_names_runs_what_waits(needs: dict[str, Any]) -> None:
+    at = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with (
+        Client(n_workers=1, threads_per_worker=1) as client,
+        warnings.catch_warnings(record=True) as told,
+    ):
+        warnings.simplefilter("always")
+        future = client.submit(abs, -1, **needs)
+
+        def commands() -> list[str]:
+            return re.findall(r"`(spanwise worker .+?)`", " ".join(str(w.message) for w in told))
+
+        wait_until("the warning", lambda: bool(commands()))
+        with pytest.raises(TimeoutError) as late:
+            future.result(0.1)
+        assert f"`{commands()[0]}`" in str(late.value)
+        pasted = subprocess.Popen(
+            ["sh", "-c", f"exec {commands()[0]}"], env={**os.environ, "PATH": at}
+        )
+        try:
+            assert future.result(LIMIT_SECONDS) == 1
+        finally:
+            pasted.terminate()
+            pasted.wait(LIMIT_SECONDS)
 
 
 def test_who_takes_the_place_of_a_worker_that_died(

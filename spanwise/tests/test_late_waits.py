@@ -215,7 +215,7 @@ def test_resources_that_others_hold_and_that_no_worker_has(tasks: Tasks) -> None
     said(
         never.result,
         r"never-\w+ waits for a worker\. No worker that takes tasks has GPU=2, as never-\w+ needs "
-        r"it\.$",
+        r"it\. In a terminal, `spanwise worker unix:\S+ --resources GPU=2` starts one\.$",
     )
     user = tasks.use("user", never)
     said(
@@ -230,7 +230,8 @@ def test_workers_that_are_named_and_not_there(tasks: Tasks) -> None:
     said(
         future.result,
         r"bound-\w+ waits for a worker\. No worker that takes tasks is named by "
-        r"workers=\['gpu-box'\], as bound-\w+ needs it\.$",
+        r"workers=\['gpu-box'\], as bound-\w+ needs it\. In a terminal, `spanwise worker unix:\S+ "
+        r"--name gpu-box` starts one\.$",
     )
     future.cancel()
 

@@ -110,7 +110,7 @@ def test_annotated_layers_and_keys_hold_them_too(client: Client, tmp_path: Path)
 def test_what_no_worker_has_is_waited_for_and_said(client: Client) -> None:
     future = client.submit(abs, -1, resources={"GPU": 2}, pure=False)
     user = client.submit(abs, future, pure=False)
-    with pytest.warns(RuntimeWarning, match=r'none that has GPU=2 .*--resources "GPU=2"') as told:
+    with pytest.warns(RuntimeWarning, match="none that has GPU=2 .*--resources GPU=2`") as told:
         wait_until("a warning", lambda: any("GPU=2" in str(each.message) for each in told))
     assert future.status == "pending"
     later = client.submit(abs, future, pure=False)

@@ -62,6 +62,8 @@ export class ClusterState {
   /** Why the last worker died, and why the last stall was given up: for the errors of tasks that fail because of it. */
   deathSentence = '';
   stallSentence = '';
+  /** What clients and workers dial, once the door is open. */
+  address = '';
   /** The wall clock at the scheduler's start, once the log has its header. */
   wallEpoch = 0;
   /** Of the worker that is leaving: its number, why, and the rows of tasks whose runs there the log has as lost. */

@@ -170,7 +170,7 @@ export class Cluster implements IRosterHost {
 
   /** The address that clients and workers dial. */
   get address(): string {
-    return this._door?.address ?? '';
+    return this._state.address;
   }
 
   // ---- what clients ask for
@@ -470,6 +470,7 @@ export class Cluster implements IRosterHost {
       },
       onRefused: note
     });
+    this._state.address = this._door.address;
     const makeFleet =
       this._options.fleet ?? (options => new WorkerFleet(options));
     const takeNumber = (): number => this._nextWorker++;

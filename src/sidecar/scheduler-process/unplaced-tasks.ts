@@ -14,6 +14,7 @@ import { formatExactCount } from '../../panels/format';
 import type { DenseTaskId } from '../../records/ids';
 import { TaskState } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
+import { workerCommand } from './worker-command';
 import type { IWorkerFleet } from './worker-fleet';
 
 /** A worker that ended is replaced within this time as a rule. */
@@ -107,6 +108,9 @@ export class UnplacedTasks {
         );
       case 'bound': {
         const need = core.resourcesOf(core.anUnplaced());
+        const command = workerCommand(this._cluster, core.anUnplaced());
+        const starts =
+          command === null ? '' : ` (in a terminal, \`${command}\` starts one)`;
         if (need !== null) {
           const amounts = Object.entries(need).map(
             ([name, amount]) => `${name}=${amount}`
@@ -114,13 +118,12 @@ export class UnplacedTasks {
           return (
             `${which} for a worker that is not there: the cluster has none that has ${amounts.join(', ')} and takes tasks` +
             `${core.isBound(core.anUnplaced()) ? ', and that workers= names' : ''}. ` +
-            `${they} when such a worker joins (LocalCluster(resources={…}) starts some, and so does ` +
-            `spanwise worker --resources "${amounts.join(' ')}"); otherwise cancel what waits and submit it again.`
+            `${they} when such a worker joins${starts}; otherwise cancel what waits and submit it again.`
           );
         }
         return (
           `${which} for a worker that is not there: the cluster has none that workers= names and that takes tasks. ` +
-          `${they} when such a worker joins; otherwise cancel what waits and submit it again.`
+          `${they} when such a worker joins${starts}; otherwise cancel what waits and submit it again.`
         );
       }
       case 'none came':

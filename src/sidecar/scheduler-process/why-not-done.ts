@@ -18,6 +18,7 @@ import { onThreads, theThreads } from './held-threads';
 import { listed } from './listed';
 import { inOrder, MOST_IN_CALL, restartCall } from './restart-call';
 import { MOST_LOOKED_AT, unfinished } from './unfinished-tasks';
+import { workerCommand } from './worker-command';
 import type { WorkerSession } from './worker-session';
 
 /** A key is cut here. */
@@ -272,7 +273,10 @@ class Look {
         ? ''
         : `is named by workers=[${[...names.slice(0, MOST_NAMED), ...(names.length > MOST_NAMED ? ['…'] : [])].join(', ')}]`
     ].filter(Boolean);
-    return `No worker that takes tasks ${what.join(' and ')}, as ${this._key(task)} needs it.${coming}`;
+    const command = coming === '' ? workerCommand(this._cluster, task) : null;
+    const start =
+      command === null ? '' : ` In a terminal, \`${command}\` starts one.`;
+    return `No worker that takes tasks ${what.join(' and ')}, as ${this._key(task)} needs it.${start}${coming}`;
   }
 
   /** Workers that have some of the tasks. */

@@ -19,6 +19,7 @@ class Unplaced {
     const workers = { values: () => Array(this.preparing).fill(preparing) };
     this._tasks = new UnplacedTasks(
       {
+        address: 'unix:/tmp/one/scheduler.sock',
         core: s.scheduler,
         workers,
         keyOf: (task: number) => `key-${task}`
@@ -108,7 +109,9 @@ describe('tasks without a worker', () => {
       restrict: { a: { workers: ['nobody'], allowOther: false } }
     });
     expect(cluster.pass(6)).toEqual([
-      expect.stringContaining('the cluster has none that workers= names')
+      'The task key-0 waits for a worker that is not there: the cluster has none that workers= names and that takes tasks. ' +
+        'It runs when such a worker joins (in a terminal, `spanwise worker unix:/tmp/one/scheduler.sock --name nobody` starts one); ' +
+        'otherwise cancel what waits and submit it again.'
     ]);
     expect(cluster.pass(100)).toEqual([]);
     // To start one, as `adapt` does, would be no help: that is not advised.
@@ -117,6 +120,22 @@ describe('tasks without a worker', () => {
     cluster.s.submit('b', { want: 'b' });
     expect(cluster.pass(6)).toEqual([
       expect.stringContaining('no worker that takes tasks')
+    ]);
+  });
+
+  it('are told of with the command that starts a worker with their resources', () => {
+    const cluster = new Unplaced();
+    cluster.s.join(0);
+    cluster.s.submit('a', {
+      want: 'a',
+      restrict: {
+        a: { workers: null, allowOther: false, resources: { GPU: 1, MEM: 4e9 } }
+      }
+    });
+    expect(cluster.pass(6)).toEqual([
+      'The task key-0 waits for a worker that is not there: the cluster has none that has GPU=1, MEM=4000000000 and takes tasks. ' +
+        "It runs when such a worker joins (in a terminal, `spanwise worker unix:/tmp/one/scheduler.sock --resources 'GPU=1 MEM=4000000000'` " +
+        'starts one); otherwise cancel what waits and submit it again.'
     ]);
   });
 

@@ -23,6 +23,7 @@ export class WaitedCluster {
   get state(): ClusterState {
     const { s, sessions, _names: names } = this;
     return {
+      address: 'unix:/tmp/one/scheduler.sock',
       core: s.scheduler,
       workers: sessions,
       keyOf: (task: number) => names[task],

@@ -188,11 +188,13 @@ describe('what keeps tasks back', () => {
         c: { workers: [4, 'x'], allowOther: false, resources: { FPGA: 1 } }
       }
     });
+    const start =
+      'In a terminal, `spanwise worker unix:/tmp/one/scheduler.sock';
     expect(why('a')).toBe(
-      "a waits for a worker. No worker that takes tasks is named by workers=['x'], as a needs it."
+      `a waits for a worker. No worker that takes tasks is named by workers=['x'], as a needs it. ${start} --name x\` starts one.`
     );
     expect(why('b')).toBe(
-      'b waits for a worker. No worker that takes tasks has GPU=2, as b needs it.'
+      `b waits for a worker. No worker that takes tasks has GPU=2, as b needs it. ${start} --resources GPU=2\` starts one.`
     );
     expect(why('c')).toContain(
       "No worker that takes tasks has FPGA=1 and is named by workers=[4, 'x'], as c needs it."
