@@ -14,8 +14,29 @@ import { AGGREGATE_RUN } from './box-search';
 export const LABEL_FROM = 24;
 export const LABEL_PADDING = 5;
 
+/** Cells of a tile. */
+type Stretch = { readonly from: number; readonly to: number };
+
 /** A box that may carry a label; `from`, `to`: the cells that the label may use. */
-export type Note = { readonly row: number; from: number; to: number };
+export type Note = {
+  readonly row: number;
+  from: number;
+  to: number;
+  /** What covers a run that goes on from the tile before, whose note does not know of it. */
+  readonly parts?: Stretch[];
+};
+
+/** Takes what a part covers from the room of its run's label. Parts come in order of time; one may come again. */
+export function leaveOut(
+  label: Omit<Note, 'row'>,
+  { from, to }: Stretch
+): void {
+  if (from <= label.from + 0.5) {
+    label.from = Math.max(label.from, to);
+  } else {
+    label.to = Math.min(label.to, from);
+  }
+}
 
 export function notesOf(tile: TileData): readonly Note[] {
   // A cell is at most 1.42 device pixels unless the level is 0.
@@ -32,19 +53,18 @@ export function notesOf(tile: TileData): readonly Note[] {
     }
     const whole = byRun.get(run);
     if (liesOver(tile, row) && whole !== undefined) {
-      // Parts come after the box of their run, in order of time.
-      if (from <= whole.from + 0.5) {
-        whole.from = Math.max(whole.from, to);
-      } else {
-        whole.to = Math.min(whole.to, from);
-      }
+      // (parts come after the box of their run)
+      leaveOut(whole, { from, to });
+      whole.parts?.push({ from, to });
     }
     const isWide =
       isBoxOfFunction(kind) && tile.cover[row] === 255 && to - from >= cells;
     if (isWide) {
-      const note = { row, from, to };
+      const isRun = tile.tasks[row] !== 0;
+      const note =
+        isRun && from < 0 ? { row, from, to, parts: [] } : { row, from, to };
       notes.push(note);
-      if (tile.tasks[row] !== 0) {
+      if (isRun) {
         byRun.set(run, note);
       }
     }

@@ -18,7 +18,13 @@ import type { LaneIndex } from '../../records/ids';
 import type { TileData } from '../../feed/feed-types';
 import { formatDuration } from '../format';
 import { failedInView } from './failed-in-view';
-import { LABEL_FROM, LABEL_PADDING, type Note, notesOf } from './lane-notes';
+import {
+  LABEL_FROM,
+  LABEL_PADDING,
+  leaveOut,
+  type Note,
+  notesOf
+} from './lane-notes';
 import {
   boxPixels,
   cellPixels,
@@ -36,6 +42,14 @@ type HeldBox = {
   readonly boxes: BoxArea[];
   /** In cells, as the first of them has it. */
   readonly end: number;
+};
+
+/** A box that may have a label, and the tile's cells that the label may use. */
+type Label = {
+  readonly tile: TileData;
+  readonly row: number;
+  from: number;
+  to: number;
 };
 
 export class LaneOverlay {
@@ -191,46 +205,54 @@ export class LaneOverlay {
   /** Names in wide boxes. */
   private _drawLabels(context: IInk, scene: LaneScene): void {
     const { pixelRatio: ratio } = scene;
-    const { level, first, count } = scene.tiles;
     const tops = laneTops(scene);
-    for (let index = first; index < first + count; index += 1) {
-      const tile = scene.tileOf(level, index);
-      if (tile === null) {
+    for (const { tile, row, from, to } of this._labels(scene)) {
+      const { left, right } = cellPixels(scene, tile, from, to);
+      const top = tops.get(tile.laneIndex[row]!);
+      if (top === undefined || right < 0 || left > scene.width * ratio) {
         continue;
       }
-      for (const note of this._notable(tile)) {
-        const { row } = note;
-        const top = tops.get(tile.laneIndex[row]!);
-        const box = cellPixels(scene, tile, note.from, note.to);
-        if (
-          top === undefined ||
-          box.right < 0 ||
-          box.left > scene.width * ratio ||
-          // A box over several tiles is a row in each; the first in view draws its label.
-          ((tile.from[row] as number) < 0 && index > first)
-        ) {
+      const { y, height } = laneBox(scene, top, false);
+      const name = tile.functions[tile.function[row] as number] ?? '';
+      if (tile.kind[row] === BoxKind.Seceded) {
+        const box = { left, right, y, height };
+        this._drawHeldLabel(context, scene, name, box);
+      } else if (right - left >= LABEL_FROM * ratio) {
+        const fill = colourOf(scene, 0, name);
+        this._drawLabel(context, scene, name, fill, left, right, y, height);
+      }
+    }
+  }
+
+  /** A box over several tiles is a row in each. Its first in view has the label, and the others narrow its room by the parts that they have. */
+  private _labels(scene: LaneScene): Label[] {
+    const { level, first, count } = scene.tiles;
+    const labels: Label[] = [];
+    const ofRuns = new Map<number, Label>();
+    for (let index = first; index < first + count; index += 1) {
+      const tile = scene.tileOf(level, index);
+      for (const note of tile === null ? [] : this._notable(tile)) {
+        const { row, from, to, parts } = note;
+        const run = tile!.run[row] as number;
+        if ((tile!.from[row] as number) >= 0 || index === first) {
+          const label = { tile: tile!, row, from, to };
+          labels.push(label);
+          if (tile!.tasks[row] !== 0) {
+            ofRuns.set(run, label);
+          }
           continue;
         }
-        const { y, height } = laneBox(scene, top, false);
-        if (tile.kind[row] === BoxKind.Seceded) {
-          const name = tile.functions[tile.function[row] as number] ?? '';
-          this._drawHeldLabel(context, scene, name, { ...box, y, height });
-        } else if (box.right - box.left >= LABEL_FROM * ratio) {
-          const name = tile.functions[tile.function[row] as number] ?? '';
-          const fill = colourOf(scene, 0, name);
-          this._drawLabel(
-            context,
-            scene,
-            name,
-            fill,
-            box.left,
-            box.right,
-            y,
-            height
-          );
+        const label = parts === undefined ? undefined : ofRuns.get(run);
+        if (label !== undefined) {
+          const origin = (index - label.tile.index) * CELLS_PER_TILE;
+          for (const part of parts!) {
+            const cells = { from: origin + part.from, to: origin + part.to };
+            leaveOut(label, cells);
+          }
         }
       }
     }
+    return labels;
   }
 
   /** ✕ in failed boxes, and marks of those that are too narrow to be seen. */
