@@ -539,6 +539,18 @@ export class TaskStreamModel extends Disposing {
     return this._isFollowing;
   }
 
+  /** Whether what it follows is the newest work: after *Fit* it may be the whole run, of which that is the end. */
+  get followsNewest(): boolean {
+    const isWhole = this._followed === 'whole' && this.isLive;
+    const isPart = this._newestExtent.from > this.extent.from;
+    return this._isFollowing && !(isWhole && isPart);
+  }
+
+  /** What *Follow* does. */
+  toggleFollowing(): void {
+    this.setFollowing(!this.followsNewest);
+  }
+
   /** Called once a frame while the run is live and followed. */
   tick(): void {
     if (this.isLive) {

@@ -140,12 +140,10 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         <ToolButton
           label={trans.__('Follow')}
           text={trans.__('Follow')}
-          icon={model.isFollowing ? followingIcon : followIcon}
-          pressed={model.isFollowing}
+          icon={model.followsNewest ? followingIcon : followIcon}
+          pressed={model.followsNewest}
           shortcut="F"
-          onClick={() =>
-            this._change(() => model.setFollowing(!model.isFollowing))
-          }
+          onClick={() => this._change(() => model.toggleFollowing())}
         />
         <PausedText model={model} trans={trans} />
         <ToolButton
@@ -455,7 +453,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   }
 }
 
-/** "paused at 14.6 s – 30.6 s"; follows a pan without rendering the panel again. */
+/** "paused at 14.6 s – 30.6 s", or "whole run" where that is followed; follows a pan without rendering the panel again. */
 function PausedText(props: {
   readonly model: TaskStreamModel;
   readonly trans: TranslationBundle;
@@ -476,8 +474,13 @@ function PausedText(props: {
       model.moved.disconnect(later);
     };
   }, [model]);
-  if (model.isFollowing) {
+  if (model.followsNewest) {
     return null;
+  }
+  if (model.isFollowing) {
+    return (
+      <span className="sw-TaskStream-paused">{trans.__('whole run')}</span>
+    );
   }
   const { from, to } = model.view;
   const range = formatTimeRange(Math.max(0, from), Math.max(0, to));

@@ -366,7 +366,7 @@ export class LanePointer {
       case '0':
         return () => model.fit();
       case 'f':
-        return () => model.setFollowing(!model.isFollowing);
+        return () => model.toggleFollowing();
       case '.':
         return () => this._step(1);
       case ',':

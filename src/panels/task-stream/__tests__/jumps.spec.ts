@@ -113,6 +113,42 @@ it('*Fit* says what it shows next', async () => {
   expect(fit().title).toBe('Fit the whole run (0)');
 });
 
+it('follows the newest by one click after *Fit*, and says until then that it is the whole run', async () => {
+  const result = { ...ask(log, 'task-stream'), live: true };
+  const newestFrom = result.to - 1;
+  const answered = (to: number) =>
+    act(async () => {
+      panel.model.setResult({ ...result, newestFrom, to });
+      MessageLoop.flush();
+    });
+  const follow = () => inPanel('[aria-label="Follow"]');
+  const state = () => [
+    follow().getAttribute('aria-pressed'),
+    panel.node.querySelector('.sw-TaskStream-paused')?.textContent
+  ];
+  const click = (button: HTMLElement) =>
+    act(async () => {
+      button.click();
+      MessageLoop.flush();
+    });
+  await answered(result.to);
+  await act(async () => {
+    panel.model.reset();
+    MessageLoop.flush();
+  });
+  expect(state()).toEqual(['true', undefined]);
+  await click(inPanel('[aria-label="Fit"]'));
+  expect(state()).toEqual(['false', 'whole run']);
+  await answered(result.to + 20);
+  expect(panel.model.view.from).toBeLessThan(newestFrom);
+  expect(panel.model.view.to).toBeGreaterThan(result.to + 20);
+  await click(follow());
+  expect(state()).toEqual(['true', undefined]);
+  expect(panel.model.view.from).toBeGreaterThan(newestFrom - 1);
+  await click(follow());
+  expect(state()).toEqual(['false', expect.stringMatching(/^paused at /)]);
+});
+
 it('*Zoom to this task* shows little else, also after a jump', async () => {
   const shareInView = () => {
     const { from, to } = panel.model.view;

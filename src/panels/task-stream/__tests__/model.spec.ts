@@ -241,9 +241,19 @@ describe('following', () => {
       model.setResult(at(12));
       expect(model.view.from).toBeLessThanOrEqual(result.from);
       expect(model.view).toEqual(model.whole);
-      model.setFollowing(false);
-      model.setFollowing(true);
+      // What is lit says that the newest is shown, to which one press leads.
+      expect(model.followsNewest).toBe(false);
+      model.toggleFollowing();
       expect(model.view.from).toBeGreaterThan(begin - 1);
+      expect(model.followsNewest).toBe(true);
+      model.toggleFollowing();
+      expect(model.isFollowing).toBe(false);
+      model.fit();
+      model.toggleFollowing();
+      expect(model.followsNewest).toBe(true);
+      model.fit();
+      model.setResult({ ...at(12), live: false });
+      expect(model.followsNewest).toBe(true);
     });
   });
 
