@@ -29,6 +29,8 @@ export type Hovered = {
 const HOVER_DELAY_MS = 80;
 /** A press that moves less than this is a click. */
 const DRAG_FROM = 4;
+/** Beside failed runs that a mark was of, as a share of them: the marks of the first and the last are wider than these. */
+const MARKS_ROOM = 0.1;
 const KEY_PAN = 0.15;
 const KEY_ZOOM = 1.5;
 
@@ -221,7 +223,8 @@ export class LanePointer {
   private readonly _onDoubleClick = (event: MouseEvent): void => {
     const box = this._boxUnder(event);
     if (box !== null && !isControl(event.target)) {
-      this._model.show(box, box.tasks > 1 ? 0 : 1);
+      const isMark = box.tasks > 1 && box.kind === 'failed';
+      this._model.show(box, isMark ? MARKS_ROOM : box.tasks > 1 ? 0 : 1);
     }
   };
 

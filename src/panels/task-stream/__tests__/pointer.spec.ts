@@ -245,6 +245,16 @@ describe('the pointer over the lanes', () => {
     expect(model.view.to).toBeGreaterThan(4);
     expect(model.view.to - model.view.from).toBeLessThan(10);
   });
+
+  it('zooms to the failed runs of a mark so that the first and the last have room', () => {
+    under = { ...box, function: '', run: null, tasks: 2, kind: 'failed' };
+    fire('dblclick', at(100));
+    const { from, to } = model.view;
+    const [left, right] = [under.from - from, to - under.to];
+    expect(left / (to - from)).toBeGreaterThan(0.05);
+    expect(right / (to - from)).toBeGreaterThan(0.05);
+    expect((under.to - under.from) / (to - from)).toBeGreaterThan(0.7);
+  });
 });
 
 describe('the keys', () => {
