@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spanwise import Client, LocalCluster, as_completed
+from spanwise import Client, Future, LocalCluster, as_completed
 from spanwise.errors import CancelledError
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 
@@ -27,6 +29,35 @@ def cluster() -> Iterator[LocalCluster]:
 def client(cluster: LocalCluster) -> Iterator[Client]:
     with Client(cluster) as client:
         yield client
+
+
+def by_gather(future: Future) -> None:
+    future.client.gather([future])
+
+
+def by_as_completed(future: Future) -> None:
+    next(as_completed([future], with_results=True))
+
+
+def by_await(future: Future) -> None:
+    async def ask() -> None:
+        await future
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("ask", [Future.result, by_gather, by_as_completed, by_await])
+def test_the_error_shows_the_callers_lines_alone(
+    client: Client, ask: Callable[[Future], Any]
+) -> None:
+    future = client.submit(abs, -1, pure=False)
+    future.cancel()
+    for _ in range(2):
+        with pytest.raises(CancelledError) as caught:
+            ask(future)
+        frames = traceback.extract_tb(caught.value.__traceback__)
+        assert frames[-1].filename == __file__
+        assert not [each for each in frames if "/spanwise/client/" in each.filename]
 
 
 def stays(folder: str, *inputs: Any) -> int:

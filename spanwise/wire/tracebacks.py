@@ -181,17 +181,24 @@ def leave_tasks_frames(error: BaseException) -> None:
     """Leave out of a traceback what was passed on the way from the task's frames to here.
 
     A bare ``raise`` after it adds no frame either: the caller's line stands before the task's.
-    An error without frames of a task keeps all of its own, unless it says that a wait was too
-    long: how Spanwise waits says nothing about that.
+    An error without frames of a task keeps all of its own, unless its message says all: that a
+    wait was too long, or what Spanwise itself has to say, as that a task was cancelled. How
+    Spanwise came to say so is nothing to the caller.
     """
     for each in _links(TRACEBACK.__get__(error)):
         if _MARK in each.tb_frame.f_globals:
             TRACEBACK.__set__(error, each)
             return
-    if isinstance(error, TimeoutError) and all(map(_is_own, _links(TRACEBACK.__get__(error)))):
+    says_all = isinstance(error, TimeoutError) or type(error).__module__ == f"{_OWN}.errors"
+    if says_all and all(map(_is_own, _links(TRACEBACK.__get__(error)))):
         TRACEBACK.__set__(error, None)
+
+
+_OWN = __package__.partition(".")[0]
+#: Between a coroutine of ours and the thread that it has something done by.
+_BETWEEN = ("asyncio", "concurrent")
 
 
 def _is_own(trace: TracebackType) -> bool:
     name = trace.tb_frame.f_globals.get("__name__")
-    return type(name) is str and name.partition(".")[0] == __package__.partition(".")[0]
+    return type(name) is str and name.partition(".")[0] in (_OWN, *_BETWEEN)
