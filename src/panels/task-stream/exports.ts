@@ -29,6 +29,7 @@ import { type Picture, pictureOf } from './picture';
 import { boxesIn } from './picture-lanes';
 import {
   cellText,
+  endedFirst,
   foldedItems,
   foldedText,
   laneText,
@@ -183,7 +184,7 @@ async function pictureFrom(
       )
     );
   }
-  const items = legendItems(result, model.colourBy, trans);
+  const items = endedFirst(legendItems(result, model.colourBy, trans));
   const folded = foldedItems(items);
   const isLocal = context.cluster.current?.kind === 'local';
   const heads = showsGroups

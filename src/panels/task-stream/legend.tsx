@@ -6,6 +6,7 @@ import type { SelectionModel } from '../../feed/selection';
 import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';
 import {
+  endedFirst,
   foldedItems,
   foldedText,
   type LegendItem,
@@ -36,7 +37,7 @@ export function Legend(props: {
     return null;
   }
   const { functions, status } = selection.filter;
-  const items = legendItems(result, model.colourBy, trans);
+  const items = endedFirst(legendItems(result, model.colourBy, trans));
   const more = foldedItems(items);
   const shown = isOpen ? items : items.filter(item => !more.has(item));
   const shared = sharedColoursText(shown, trans);

@@ -548,6 +548,18 @@ export function legendItems(
   ];
 }
 
+const SHOWN_FIRST: readonly LegendItem['kind'][] = [
+  'failed',
+  'cancelled',
+  'cancelled-running'
+];
+
+/** The items as the legend has them on the page and in pictures: its first lines are in sight, and what gave no result must be. */
+export function endedFirst(items: readonly LegendItem[]): LegendItem[] {
+  const isFirst = ({ kind }: LegendItem) => SHOWN_FIRST.includes(kind);
+  return [...items.filter(isFirst), ...items.filter(item => !isFirst(item))];
+}
+
 /** Of tasks that were cancelled and go on. Those that have seceded hold no thread: of some among others nothing is said of threads. */
 function goesOnItems(
   { running, lanes }: TaskStreamResult,

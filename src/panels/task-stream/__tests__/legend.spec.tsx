@@ -180,3 +180,40 @@ it('selects runs by how they ended, and gives that up again', () => {
   flushSync(() => root.unmount());
   host.remove();
 });
+
+it('begins with what gave no result, which must not be below its fold', () => {
+  const result = ask(drawnStore(firstLook()), 'task-stream', { ended: true });
+  const kinds = {
+    ...result.kinds,
+    failed: 2,
+    lost: 1,
+    cancelled: 3,
+    missing: 4
+  };
+  const model = new TaskStreamModel();
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  const trans = nullTranslator.load('spanwise');
+  const selection = new SelectionModel();
+  const names = () =>
+    [...host.querySelectorAll('.sw-legend-name')].map(
+      ({ textContent }) => textContent
+    );
+  const show = (next: typeof result) =>
+    flushSync(() => {
+      model.setResult(next);
+      root.render(<Legend model={model} selection={selection} trans={trans} />);
+    });
+  show({ ...result, kinds });
+  expect(names().slice(0, 4)).toEqual([
+    'failed runs',
+    'lost runs',
+    'cancelled runs',
+    result.functions[0]!.name
+  ]);
+  // (its boxes look like any others)
+  expect(names().at(-1)).toBe('missing runs');
+  show({ ...result, kinds: { ...kinds, failed: 0, lost: 0, cancelled: 0 } });
+  expect(names()[0]).toBe(result.functions[0]!.name);
+  flushSync(() => root.unmount());
+});
