@@ -285,6 +285,9 @@ class _Workers:
         if kind == "start":
             return self._start_again(told[0])
         # Those that were asked to hand over have, or cannot.
+        (sentence,) = told
+        if sentence:
+            self._say(sentence)
         return f"Ended by {self._asked_to_end}.", 0
 
     def _told(self, number: int, what: str) -> None:
@@ -349,9 +352,8 @@ class _Workers:
         return None
 
     def _unless_last(self, sentence: str, code: int) -> tuple[str, int] | None:
-        if self._by_number:
-            return None
-        return (f"Ended by {self._asked_to_end}.", 0) if self._asked_to_end else (sentence, code)
+        # (asked to end: the answer to that comes next, and says what was not handed over)
+        return None if self._by_number or self._asked_to_end else (sentence, code)
 
     def _cluster_ended(self, why: str) -> tuple[str, int]:
         limit = time.monotonic() + _END_SECONDS
@@ -377,13 +379,15 @@ class _Workers:
         retire = partial(command, self._session, "retire", workers=numbers, closes=True)
 
         def hand_over() -> None:
+            # Said by the main thread, unless this command ends before: it then closes the client,
+            # whose error is about that alone.
+            sentence = ""
             try:
                 _, sentence = retire(_HAND_OVER_SECONDS)
-                if sentence:
-                    self._say(sentence)
             except (ClusterError, TimeoutError) as error:
-                self._say(f"They did not hand over all: {error}")
-            self._events.put(("handed over",))
+                sentence = f"They did not hand over all: {error}"
+            finally:
+                self._events.put(("handed over", sentence))
 
         threading.Thread(target=hand_over, name="spanwise-retire", daemon=True).start()
         return None

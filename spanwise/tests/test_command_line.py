@@ -12,14 +12,20 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import psutil
 import pytest
 
 from spanwise import Client, get_worker
 from spanwise.client import launch
+from spanwise.command import worker
 from spanwise.command.main import main
 from spanwise.command.options import REFUSED
 from spanwise.errors import ClusterError, SchedulerLost
@@ -170,6 +176,48 @@ def test_workers_from_outside_are_replaced_restarted_and_retired(
         assert client.submit(lambda: get_worker().name, workers=0).result(LIMIT_SECONDS) == 0
         assert psutil.Process(by_name(client)[0]).ppid() != more.process.pid, "each in its place"
     assert not [*(tmp_path / "spill").iterdir()], "nothing is left of them"
+
+
+def test_a_command_that_is_ended_amid_handing_over_says_that_alone(
+    scheduler: tuple[Path, str], start: Start
+) -> None:
+    _, address = scheduler
+    with Client(address) as client:
+        wait_until("the scheduler's own is alone", lambda: {*by_name(client)} == {0})
+        taker = psutil.Process(by_name(client)[0])
+        workers = start("worker", address, "--name", "giver", "--nthreads", "1")
+        workers.line("Ctrl-C")
+        wait_until("it has come", lambda: {*by_name(client)} == {0, "giver"})
+        (data,) = client.scatter([[1, 2]], workers=["giver"])
+        taker.suspend()
+        try:
+            workers.process.send_signal(signal.SIGTERM)
+            workers.line("Handing over")
+            code, said = workers.end(signal.SIGTERM)
+        finally:
+            taker.resume()
+        assert code == 0 and workers.said[-1] == "Ended by SIGTERM.", said
+        assert "client" not in said and "hand over" not in said, said
+        del data
+
+
+def test_who_has_handed_over_ends_with_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its processes may end before the answer comes, which says what was not handed over."""
+    answer = SimpleQueue[str]()
+    monkeypatch.setattr(worker, "command", lambda *_, **__: ([], answer.get()))
+    session: Any = SimpleNamespace(
+        workers={0: {}, 7: {}}, dead=None, ask=Mock(), send=Mock(), wait_until_ended=Event().wait
+    )
+    spec: Any = SimpleNamespace(folder=Path())
+    out, events = StringIO(), SimpleQueue[tuple[Any, ...]]()
+    workers = worker._Workers(session, spec, events, out, True)
+    workers._by_number[7] = Mock(short_lives=0)
+    session.ask.return_value.fields = {"workers": []}
+    assert workers._happened("signal", "SIGTERM") is None
+    assert workers._happened("exit", 7, 0) is None
+    answer.put("One stays.")
+    assert workers._happened(*events.get(timeout=LIMIT_SECONDS)) == ("Ended by SIGTERM.", 0)
+    assert out.getvalue().splitlines()[1:] == ["One stays."]
 
 
 @pytest.mark.parametrize(
