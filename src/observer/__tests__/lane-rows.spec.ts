@@ -303,7 +303,7 @@ describe('the tile of all groups', () => {
     expect(marks).toEqual([
       [0, 2, 3, ...mark, 3, 1, '#1'],
       [1, 7, 8, ...mark, 4, 1, '#1'],
-      [2, 7, 8, ...mark, 0xffffffff, 2, '']
+      [2, 7, 8, ...mark, 0xffffffff, 2, '#1']
     ]);
   });
 

@@ -368,7 +368,7 @@ function expectedBoxes(
     .sort();
 }
 
-/** As a tile has them: failed runs in cells, each where it begins, those of neighbouring cells together. */
+/** As a tile has them: failed runs in cells, each where it begins, those of neighbouring cells together, with their function if it is one. */
 function expectedMarks(
   shapes: readonly Shape[],
   level: number,
@@ -406,7 +406,9 @@ function expectedMarks(
     marks.push(
       [
         Math.floor(at / TILE_CELLS),
-        isOne ? nameOf(only.function) : undefined,
+        own.every(each => each.function === only.function)
+          ? nameOf(only.function)
+          : undefined,
         BoxKind.Failed,
         0,
         EXACT,

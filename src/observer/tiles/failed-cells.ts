@@ -9,6 +9,7 @@ type FailedMark = {
   readonly runs: number;
   /** The run; NONE_U32: it is not known, or there are several. */
   readonly run: number;
+  /** Of all its runs; SEVERAL_FUNCTIONS: they have not the same, or it is not known. */
   readonly function: number;
 };
 
@@ -21,9 +22,10 @@ type FailedMark = {
  */
 export class FailedCells {
   private readonly _count: Uint32Array;
-  /** The last one that was added, as its function and extent: of a cell with one. */
-  private readonly _run: Uint32Array;
+  /** That of all in the cell. */
   private readonly _function: Uint32Array;
+  /** The last one that was added, as its extent: of a cell with one. */
+  private readonly _run: Uint32Array;
   private readonly _from: Float32Array;
   private readonly _to: Float32Array;
 
@@ -51,17 +53,19 @@ export class FailedCells {
     // (what begins before the page's end may be rounded to it)
     const first = Math.min(TILE_CELLS - 1, Math.max(0, Math.floor(from)));
     const cell = lane * TILE_CELLS + first;
+    this._addFunction(cell, fn);
     this._count[cell]! += 1;
     this._run[cell] = run;
-    this._function[cell] = fn;
     this._from[cell] = from;
     this._to[cell] = from + duration;
   }
 
   /** Adds some to a cell of which it is not known which they are. */
   addUnknown(lane: number, cell: number, runs: number): void {
-    this._count[lane * TILE_CELLS + cell]! += runs;
-    this._run[lane * TILE_CELLS + cell] = NONE_U32;
+    const to = lane * TILE_CELLS + cell;
+    this._addFunction(to, SEVERAL_FUNCTIONS);
+    this._count[to]! += runs;
+    this._run[to] = NONE_U32;
   }
 
   /** Takes in those of a page of half the width, which is this page's first (0) or second (1) half. */
@@ -75,13 +79,21 @@ export class FailedCells {
       const lane = Math.floor(from / TILE_CELLS);
       const origin = lane * TILE_CELLS + half * (TILE_CELLS / 2);
       const to = origin + ((from - lane * TILE_CELLS) >> 1);
+      this._addFunction(to, finer._function[from]!);
       this._run[to] = finer._run[from]!;
       this._count[to]! += count;
-      this._function[to] = finer._function[from]!;
       const begin = half * (TILE_CELLS / 2);
       this._from[to] = begin + finer._from[from]! / 2;
       this._to[to] = begin + finer._to[from]! / 2;
     }
+  }
+
+  /** (before it counts) */
+  private _addFunction(cell: number, fn: number): void {
+    this._function[cell] =
+      this._count[cell] === 0 || this._function[cell] === fn
+        ? fn
+        : SEVERAL_FUNCTIONS;
   }
 
   /**
@@ -100,8 +112,12 @@ export class FailedCells {
     for (let first = firstCell; first < end; first++) {
       let runs = 0;
       let next = first;
+      let fn = this._function[origin + first]!;
       for (; next < end && this._count[origin + next]! > 0; next++) {
         runs += this._count[origin + next]!;
+        if (this._function[origin + next] !== fn) {
+          fn = SEVERAL_FUNCTIONS;
+        }
       }
       if (runs === 0) {
         continue;
@@ -115,7 +131,7 @@ export class FailedCells {
         to: hasExtent ? this._to[cell]! : next,
         runs,
         run,
-        function: isKnown ? this._function[cell]! : SEVERAL_FUNCTIONS
+        function: fn
       };
       first = next;
     }

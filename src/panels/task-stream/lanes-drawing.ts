@@ -260,6 +260,9 @@ export class LanesDrawing implements IDisposable {
     const boxes = mark.of.map(({ tile, row }) => boxOf(tile, row));
     const [{ tile, row }] = boxes as [FoundBox];
     const isOne = mark.runs === 1 && tile.run[row] !== AGGREGATE_RUN;
+    const names = mark.of.map(
+      each => each.tile.functions[each.tile.function[each.row] as number]
+    );
     return {
       run: isOne ? (tile.run[row] as number) : null,
       function: isOne
@@ -271,6 +274,10 @@ export class LanesDrawing implements IDisposable {
       from: Math.min(...boxes.map(box => box.from)),
       to: Math.max(...boxes.map(box => box.to)),
       running: false,
+      ...(!isOne &&
+        !names.includes(undefined) && {
+          functions: [...new Set(names as string[])]
+        }),
       ...((!isOne || this._model.showsGroups) && { isMark: true as const })
     };
   }

@@ -792,6 +792,8 @@ export type HoveredBox = {
   readonly tasks: number;
   /** It stands for failed runs that are too short to be boxes here, and its times are those of what it covers. */
   readonly isMark?: true;
+  /** Of a mark's runs; absent: not of all is it known. */
+  readonly functions?: readonly string[];
   /** A filter by span or function: boxes are executions, parts of fused tasks among them. */
   readonly isExecution?: boolean;
   readonly from: number;
@@ -822,6 +824,9 @@ type Card = {
   readonly note: string;
 };
 
+/** So many are named of a mark's. */
+const NAMED_FUNCTIONS = 3;
+
 /** The hover card: at once from the box, with the rest when the run's detail is here. */
 export function cardOf(
   box: HoveredBox,
@@ -834,6 +839,15 @@ export function cardOf(
   const rows: { label: string; text: string }[] = [];
   const where = place ?? threadText(box, trans);
   if (isOfMany(box, detail)) {
+    const { functions = [] } = box;
+    if (functions.length > 0) {
+      const more = functions.length - NAMED_FUNCTIONS;
+      const names = functions.slice(0, NAMED_FUNCTIONS).join(', ');
+      rows.push({
+        label: trans._n('function', 'functions', functions.length),
+        text: more > 0 ? `${names} +${more}` : names
+      });
+    }
     rows.push(
       { label: trans.__('where'), text: where },
       { label: trans.__('between'), text: rangeText(box.from, box.to) }
@@ -947,7 +961,9 @@ export function cardHint(
   }
   return box.tasks === 1 && box.run === null
     ? trans.__('its row was dropped for want of room: no more is known of it')
-    : trans.__('double click: zoom until each is seen');
+    : box.isMark === true
+      ? trans.__('double click: zoom until each is seen, with its error')
+      : trans.__('double click: zoom until each is seen');
 }
 
 /** Whether a card is of several tasks, or of as little as is known of such. */

@@ -250,8 +250,18 @@ describe('the pointer at a mark', () => {
     const card = cardOf(box, null, english);
     expect(card.title).toBe('2 failed or lost runs here');
     expect(cardHint(box, null, english)).toBe(
-      'double click: zoom until each is seen'
+      'double click: zoom until each is seen, with its error'
     );
+    // All are of one function.
+    const named = (of: HoveredBox) =>
+      cardOf(of, null, english).rows[0] as { label: string; text: string };
+    expect(named(box)).toEqual({ label: 'function', text: 'inc' });
+    const functions = ['a', 'b', 'c', 'd', 'e'];
+    expect(named({ ...box, functions })).toEqual({
+      label: 'functions',
+      text: 'a, b, c +2'
+    });
+    expect(named({ ...box, functions: [] }).label).toBe('where');
     // Of a single one without a number the row is gone, and no zoom shows it.
     const gone = { ...box, tasks: 1 };
     expect(cardOf(gone, null, english).title).toBe('1 failed or lost run here');
@@ -265,7 +275,7 @@ describe('the pointer at a mark', () => {
       aside: 'inc'
     });
     expect(cardHint(known, null, english)).toBe(
-      'double click: zoom until each is seen'
+      'double click: zoom until each is seen, with its error'
     );
     expect(cardOf({ ...box, isExecution: true }, null, english).title).toBe(
       '2 failed or lost executions here'
