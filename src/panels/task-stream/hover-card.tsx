@@ -6,7 +6,7 @@ import { FloatingCard } from '../floating-card';
 import { errorHead } from './error-head';
 import { ErrorHeadText } from './error-head-text';
 import type { Hovered, LanePointer } from './pointer';
-import { cardHint, cardOf } from './rows';
+import { cardHint, cardOf, functionsRow } from './rows';
 
 /** Pixels: a card is seldom higher. */
 const TALLEST = 320;
@@ -54,7 +54,7 @@ export function HoverCard(props: {
       </div>
       {card.key !== '' && <code className="sw-card-key">{card.key}</code>}
       <dl className="sw-card-rows">
-        {card.rows.map(row => (
+        {[...functionsRow(box, trans), ...card.rows].map(row => (
           <React.Fragment key={row.label}>
             <dt>{row.label}</dt>
             <dd>{row.text}</dd>

@@ -824,9 +824,6 @@ type Card = {
   readonly note: string;
 };
 
-/** So many are named of a mark's. */
-const NAMED_FUNCTIONS = 3;
-
 /** The hover card: at once from the box, with the rest when the run's detail is here. */
 export function cardOf(
   box: HoveredBox,
@@ -839,15 +836,6 @@ export function cardOf(
   const rows: { label: string; text: string }[] = [];
   const where = place ?? threadText(box, trans);
   if (isOfMany(box, detail)) {
-    const { functions = [] } = box;
-    if (functions.length > 0) {
-      const more = functions.length - NAMED_FUNCTIONS;
-      const names = functions.slice(0, NAMED_FUNCTIONS).join(', ');
-      rows.push({
-        label: trans._n('function', 'functions', functions.length),
-        text: more > 0 ? `${names} +${more}` : names
-      });
-    }
     rows.push(
       { label: trans.__('where'), text: where },
       { label: trans.__('between'), text: rangeText(box.from, box.to) }
@@ -948,6 +936,23 @@ export function cardOf(
     error: detail?.error ?? '',
     note: cancelledText(box, trans)
   };
+}
+
+/** So many are named of a mark's. */
+const NAMED_FUNCTIONS = 3;
+
+/** Which functions' runs a mark is of. Like the hint it is no part of the card: a page has no marks that know it. */
+export function functionsRow(
+  { functions = [] }: HoveredBox,
+  trans: Trans
+): Card['rows'] {
+  const count = functions.length;
+  const names = functions.slice(0, NAMED_FUNCTIONS).join(', ');
+  const more = count - NAMED_FUNCTIONS;
+  const text = more > 0 ? `${names} +${more}` : names;
+  return count === 0
+    ? []
+    : [{ label: trans._n('function', 'functions', count), text }];
 }
 
 /** What one can do with the box of a card. It is no part of the card, for a saved page has that, too, and nothing of this can be done there. */

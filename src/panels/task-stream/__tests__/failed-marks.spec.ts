@@ -18,7 +18,7 @@ import type { LaneScene } from '../lane-scene';
 import { LanesDrawing } from '../lanes-drawing';
 import { TaskStreamModel } from '../model';
 import { lanesSvg } from '../picture-lanes';
-import { cardHint, cardOf, type HoveredBox } from '../rows';
+import { cardHint, cardOf, functionsRow, type HoveredBox } from '../rows';
 import { levelFor, tilesFor } from '../tile-plan';
 
 const RUNS = 5000;
@@ -253,15 +253,13 @@ describe('the pointer at a mark', () => {
       'double click: zoom until each is seen, with its error'
     );
     // All are of one function.
-    const named = (of: HoveredBox) =>
-      cardOf(of, null, english).rows[0] as { label: string; text: string };
-    expect(named(box)).toEqual({ label: 'function', text: 'inc' });
+    expect(functionsRow(box, english)).toEqual([
+      { label: 'function', text: 'inc' }
+    ]);
     const functions = ['a', 'b', 'c', 'd', 'e'];
-    expect(named({ ...box, functions })).toEqual({
-      label: 'functions',
-      text: 'a, b, c +2'
-    });
-    expect(named({ ...box, functions: [] }).label).toBe('where');
+    expect(functionsRow({ ...box, functions }, english)).toEqual([
+      { label: 'functions', text: 'a, b, c +2' }
+    ]);
     // Of a single one without a number the row is gone, and no zoom shows it.
     const gone = { ...box, tasks: 1 };
     expect(cardOf(gone, null, english).title).toBe('1 failed or lost run here');

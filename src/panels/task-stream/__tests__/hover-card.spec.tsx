@@ -37,6 +37,8 @@ let lanes: HTMLElement;
 let model: TaskStreamModel;
 let pointer: LanePointer;
 let detail: RunDetail | null;
+/** What the box has as a mark of several runs. */
+let mark: object;
 let drawerTitle: { top: number; bottom: number };
 
 beforeEach(() => {
@@ -71,6 +73,7 @@ beforeEach(() => {
   }
   model = new TaskStreamModel({}, () => 0);
   detail = null;
+  mark = {};
   pointer = new LanePointer(model, new SelectionModel(), () =>
     Promise.resolve(detail)
   );
@@ -80,6 +83,7 @@ beforeEach(() => {
       gutter: 88,
       layout,
       hit: () => ({
+        ...mark,
         run: 7,
         function: 'matmul',
         kind: 'compute',
@@ -153,6 +157,15 @@ it('is in the window and leaves the whole lane in sight, wherever the pointer is
       }
     }
   }
+});
+
+it('names the functions of the failed runs of a mark', async () => {
+  mark = { isMark: true, functions: ['load', 'fit'] };
+  await cardAt(800, LANES.top + rows[0]!.top + 5);
+  const labels = [...page.querySelectorAll('[role=tooltip] dt')].map(
+    each => `${each.textContent}: ${each.nextSibling!.textContent}`
+  );
+  expect(labels[0]).toBe('functions: load, fit');
 });
 
 it('leaves the title of an open drawer in sight', async () => {
