@@ -62,8 +62,9 @@ def tell(sentence: str) -> None:
 def _warn(message: str | Warning, category: type[Warning], shown: dict[Any, Any] | None) -> None:
     frame = users_frame()
     if frame is None:
-        # A thread of ours: its lines would tell a user nothing.
-        file, line, module, own = "spanwise", 1, "spanwise", _SHOWN
+        # A thread of ours: its lines would tell a user nothing. (In brackets no file is meant: of
+        # one with the name, on the path of modules, Python would show the first line.)
+        file, line, module, own = "<spanwise>", 1, "spanwise", _SHOWN
     else:
         names = frame.f_globals
         file, line = frame.f_code.co_filename, frame.f_lineno
