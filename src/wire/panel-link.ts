@@ -199,7 +199,7 @@ export const PANEL_LINK = {
           /** In cells of 2^level µs since the tile's left border, 0…512; both may lie outside. */
           from: 'f32',
           to: 'f32',
-          /** Into the header's `functions`; none: no one function (an aggregate of a kind other than compute). */
+          /** Into the header's `functions`; none: no one function (an aggregate of a kind other than compute, failed runs of several). */
           function: 'u16',
           /** `BoxKind` */
           kind: 'u8',
