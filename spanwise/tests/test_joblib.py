@@ -533,6 +533,7 @@ def nothing_more_runs(cluster: Client, folder: Path) -> None:
         return sum(map(len, cluster.processing().values()))
 
     wait_until("what waited is given up", lambda: there() <= THREADS)
+    cluster.run(int)  # (the workers have heard it, too: what they are asked comes behind it)
     (folder / "go").touch()
     wait_until("all has ended", lambda: not any(cluster.processing().values()))
     # Whatever was queued before this has its turn before it.

@@ -276,11 +276,16 @@ def test_what_distributed_carries_is_the_same(theirs: Any, ours: Any) -> None:
     futures = {name: theirs.submit(RAISE[name], pure=False) for name in RAISE if name != "deep"}
     for name, future in futures.items():
         told = said(future.exception(timeout=LIMIT_SECONDS))
-        frames = traceback.extract_tb(future.traceback())
         mine = ours.submit(RAISE[name], pure=False)
         found = said(mine.exception(LIMIT_SECONDS))
         assert found == told or name in {"slotted", "of_the_decoder"}, name
-        assert traceback.extract_tb(mine.traceback()) == frames
+        frames = traceback.extract_tb(mine.traceback())
+        pairs = zip(frames, traceback.extract_tb(future.traceback()), strict=True)
+        for here, there in pairs:
+            assert (here.lineno, here.name) == (there.lineno, there.name)
+            # (theirs lacks the file of what goes by value, from cloudpickle 3.1.3 on)
+            assert here.filename != "<dynamic-code>"
+            assert there.filename in (here.filename, "<dynamic-code>")
 
 
 def wait_for_file(path: str) -> None:

@@ -26,7 +26,7 @@ WRONG = ["4 GiBs", "much", "", True, False, -1, 4, "0", float("nan"), float("inf
 def nobody_else(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No server's observer, and none that is named, in place of one's own."""
     monkeypatch.delenv(OBSERVER_VARIABLE, raising=False)
-    monkeypatch.setattr("spanwise.observed.find_observer.connection_file", lambda: None)
+    monkeypatch.setattr("spanwise.observed.find_observer.server_file", lambda: None)
     yield
 
 

@@ -38,6 +38,20 @@ function read(milliseconds) {
   return milliseconds;
 }
 
+/** Reads once both processes are there: one may take so long to start that the other has read all by then. */
+function readBeside(milliseconds, folder) {
+  const fs = process.getBuiltinModule('node:fs');
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  fs.writeFileSync(`${folder}/there-${process.pid}`, '');
+  const isThere = name => name.startsWith('there-');
+  while (fs.readdirSync(folder).filter(isThere).length < 2) {
+    Atomics.wait(cell, 0, 0, 20);
+  }
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+  return milliseconds;
+}
+
 async function receive(milliseconds) {
   await sleep(milliseconds);
   return milliseconds;
@@ -73,14 +87,16 @@ function called(name, fn) {
 function graphOf(scheduler, folder) {
   const enough = join(folder, `enough-${scheduler}`);
   const isAsync = scheduler === 'async';
-  const reading = called(`reading-${scheduler}`, isAsync ? receive : read);
+  const reader =
+    scheduler === 'processes' ? readBeside : isAsync ? receive : read;
+  const reading = called(`reading-${scheduler}`, reader);
   const totalling = called(`totalling-${scheduler}`, total);
   const holding = called(`holding-${scheduler}`, isAsync ? holdPromise : hold);
   const reads = [0, 1, 2, 3].map(n => [`read-${scheduler}`, n]);
   const graph = new Map();
   span('load', () => {
     for (const key of reads) {
-      graph.set(key, task(reading, 20 + 30 * key[1]));
+      graph.set(key, task(reading, 20 + 30 * key[1], folder));
     }
   });
   span('analysis', () => {
