@@ -141,7 +141,6 @@ class _Blocks:
     __slots__ = (
         "_dummies",
         "_fillings",
-        "_keywords",
         "_places",
         "_ranges",
         "_task",
