@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { BoxKind, PartKind, RunStatus } from '../../records/enumerations';
 import type { LaneId } from '../../records/ids';
 import { drawRuns } from '../../testing/run-from-text';
+import { failingRuns } from '../../testing/failing-runs';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { compileFilter } from '../filter';
 import { complete } from '../folds/context';
@@ -326,18 +327,7 @@ describe('runs that fail at once', () => {
     ingestBlock(log, rowsToBlock(1, 'names', [{ id: 1, text: 'inc' }]));
     ingestBlock(
       log,
-      rowsToBlock(
-        2,
-        'runs',
-        Array.from({ length: RUNS }, (_, run) => ({
-          run,
-          node: run,
-          function: 1,
-          start: run * SECONDS,
-          duration: failed.has(run) ? 2e-5 : SECONDS,
-          status: failed.has(run) ? status : RunStatus.Ok
-        }))
-      )
+      rowsToBlock(2, 'runs', failingRuns(RUNS, SECONDS, failed, status))
     );
     return log;
   }

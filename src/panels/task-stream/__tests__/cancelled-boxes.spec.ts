@@ -2,7 +2,6 @@
 import { boxFill } from '../../../charts/lane-fills';
 import { rasteriseTile } from '../../../charts/lane-raster';
 import { COLOURS } from '../../../charts/palette';
-import { readPalette } from '../../../charts/theme';
 import type { TileData } from '../../../feed/feed-types';
 import { BoxKind } from '../../../records/enumerations';
 import { drawnTile } from '../../../testing/drawn-lanes';
@@ -19,6 +18,7 @@ import { notesOf } from '../lane-notes';
 import { lanesSvg } from '../picture-lanes';
 import { BOX_KINDS, cardOf, type HoveredBox, legendItems } from '../rows';
 import { tileSeconds } from '../tile-plan';
+import { stillScene } from './still-scene';
 
 const LEVEL = 10;
 const SLOT = { slot: 2, round: 0 };
@@ -37,12 +37,10 @@ function tileOf(): TileData {
 }
 
 function sceneOf(tile: TileData): LaneScene {
-  return {
+  return stillScene({
     view: { from: 0, to: tileSeconds(LEVEL) },
     width: 512,
     height: 40,
-    scrollTop: 0,
-    pixelRatio: 1,
     layout: {
       laneHeight: 20,
       height: 38,
@@ -58,15 +56,8 @@ function sceneOf(tile: TileData): LaneScene {
     },
     tiles: { level: LEVEL, first: 0, count: 1 },
     tileOf: () => tile,
-    slots: new Map([['a', SLOT]]),
-    slotsVersion: 0,
-    colourBy: 'function',
-    palette: readPalette(document.body),
-    running: [],
-    now: null,
-    selectedRun: null,
-    range: null
-  };
+    slots: new Map([['a', SLOT]])
+  });
 }
 
 describe('boxes of cancelled tasks', () => {

@@ -6,7 +6,7 @@ import { SelectionModel } from '../../../feed/selection';
 import { ask, tile } from '../../../observer/__tests__/ask';
 import { ingestBlock } from '../../../observer/store/ingest';
 import { LogStore } from '../../../observer/store/log-store';
-import { RunStatus } from '../../../records/enumerations';
+import { failingRuns } from '../../../testing/failing-runs';
 import { rowsToBlock } from '../../../testing/rows-to-block';
 import { english } from '../../../testing/translators';
 import type { Filter } from '../../../wire/panel-link';
@@ -20,6 +20,7 @@ import { TaskStreamModel } from '../model';
 import { lanesSvg } from '../picture-lanes';
 import { cardHint, cardOf, functionsRow, type HoveredBox } from '../rows';
 import { levelFor, tilesFor } from '../tile-plan';
+import { stillScene } from './still-scene';
 
 const RUNS = 5000;
 const SECONDS = 0.002;
@@ -43,18 +44,7 @@ function logOf(failed: readonly number[] = FAILED): LogStore {
   );
   ingestBlock(
     log,
-    rowsToBlock(
-      4,
-      'runs',
-      Array.from({ length: RUNS }, (_, run) => ({
-        run,
-        node: run,
-        function: 1,
-        start: run * SECONDS,
-        duration: failed.includes(run) ? 2e-5 : SECONDS,
-        status: failed.includes(run) ? RunStatus.Failed : RunStatus.Ok
-      }))
-    )
+    rowsToBlock(4, 'runs', failingRuns(RUNS, SECONDS, new Set(failed)))
   );
   return log;
 }
@@ -68,11 +58,10 @@ function sceneOf(
   const level = levelFor(view, WIDTH * pixelRatio);
   const result = ask(log, 'task-stream', { ended: true });
   const layout = layOutLanes(result.lanes, [0], new Set(), 40);
-  return {
+  return stillScene({
     view,
     width: WIDTH,
     height: layout.height,
-    scrollTop: 0,
     pixelRatio,
     layout,
     tiles: tilesFor(view, level, WHOLE),
@@ -80,16 +69,8 @@ function sceneOf(
       ...tile(log, at, index, filter),
       logSeq: 1,
       ...tile(log, at, index, filter).columns
-    }),
-    slots: new Map(),
-    slotsVersion: 0,
-    colourBy: 'function',
-    palette: readPalette(document.body),
-    running: [],
-    now: null,
-    selectedRun: null,
-    range: null
-  };
+    })
+  });
 }
 
 /** Where the overlay draws black: marks, of 1 px less on both sides. */

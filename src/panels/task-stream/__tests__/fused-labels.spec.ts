@@ -1,12 +1,11 @@
 /** Where the names of a fused task and of its parts stand, in boxes that lie over several tiles. */
 import * as fc from 'fast-check';
-import { readPalette } from '../../../charts/theme';
 import type { TileData } from '../../../feed/feed-types';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { laneIndices } from '../../../testing/ids';
-import type { LaneScene } from '../lane-scene';
 import { lanesSvg } from '../picture-lanes';
 import { CELLS_PER_TILE, tileSeconds } from '../tile-plan';
+import { stillScene } from './still-scene';
 
 const LEVEL = 10;
 const TILES = 3;
@@ -48,28 +47,18 @@ function tilesOf(run: Box, parts: readonly Box[]): TileData[] {
 function namesIn(tiles: readonly TileData[]): Box[] {
   const lane = { laneIndex: laneIndices([0])[0]!, thread: 0, top: 18 };
   const worker = { worker: 0, top: 0, height: 38, collapsed: false };
-  const scene: LaneScene = {
+  const scene = stillScene({
     view: { from: 0, to: TILES * tileSeconds(LEVEL) },
     width: CELLS,
     height: 40,
-    scrollTop: 0,
-    pixelRatio: 1,
     layout: {
       laneHeight: 20,
       height: 40,
       workers: [{ ...worker, lanes: [lane] }]
     },
     tiles: { level: LEVEL, first: 0, count: TILES },
-    tileOf: (_, index) => tiles[index] ?? null,
-    slots: new Map(),
-    slotsVersion: 0,
-    colourBy: 'function',
-    palette: readPalette(document.body),
-    running: [],
-    now: null,
-    selectedRun: null,
-    range: null
-  };
+    tileOf: (_, index) => tiles[index] ?? null
+  });
   const { markup } = lanesSvg(scene, tiles, text => text.length * LETTER);
   return [...markup.matchAll(/<text [^>]*x="([\d.]+)"[^>]*>([\w-]+)</g)].map(
     ([, x, name]) => ({

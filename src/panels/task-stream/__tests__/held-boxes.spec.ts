@@ -3,7 +3,6 @@ import { SvgInk } from '../../../charts/ink';
 import { boxFill, hatchSeceded } from '../../../charts/lane-fills';
 import { rasteriseTile } from '../../../charts/lane-raster';
 import { COLOURS } from '../../../charts/palette';
-import { readPalette } from '../../../charts/theme';
 import type { TileData } from '../../../feed/feed-types';
 import { ask } from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
@@ -20,6 +19,7 @@ import { notesOf } from '../lane-notes';
 import { lanesSvg } from '../picture-lanes';
 import { cardOf, type HoveredBox, legendItems } from '../rows';
 import { tileSeconds } from '../tile-plan';
+import { stillScene } from './still-scene';
 
 const LEVEL = 10;
 const SLOT = { slot: 2, round: 0 };
@@ -68,12 +68,10 @@ const lane = (index: number, top: number) => ({
 });
 
 function sceneOf(tile: TileData, over: Partial<LaneScene> = {}): LaneScene {
-  return {
+  return stillScene({
     view: { from: 0, to: tileSeconds(LEVEL) },
     width: 512,
     height: 80,
-    scrollTop: 0,
-    pixelRatio: 1,
     layout: {
       laneHeight: 20,
       height: 80,
@@ -90,15 +88,8 @@ function sceneOf(tile: TileData, over: Partial<LaneScene> = {}): LaneScene {
     tiles: { level: LEVEL, first: 0, count: 1 },
     tileOf: (level, index) => (level === LEVEL && index === 0 ? tile : null),
     slots: new Map([['a', SLOT]]),
-    slotsVersion: 0,
-    colourBy: 'function',
-    palette: readPalette(document.body),
-    running: [],
-    now: null,
-    selectedRun: null,
-    range: null,
     ...over
-  };
+  });
 }
 
 function overlayOf(scene: LaneScene): string {

@@ -18,6 +18,7 @@ import { LanesDrawing } from '../lanes-drawing';
 import { TaskStreamModel } from '../model';
 import type { LaneScene } from '../lane-scene';
 import { tileSeconds } from '../tile-plan';
+import { stillScene } from './still-scene';
 
 const LEVEL = 10;
 
@@ -48,12 +49,10 @@ afterEach(() => jest.restoreAllMocks());
 
 function sceneOf(tile: TileData): LaneScene {
   const [laneIndex] = laneIndices([0]);
-  return {
+  return stillScene({
     view: { from: 0, to: tileSeconds(LEVEL) },
     width: 512,
     height: 40,
-    scrollTop: 0,
-    pixelRatio: 1,
     layout: {
       laneHeight: 20,
       height: 40,
@@ -68,16 +67,8 @@ function sceneOf(tile: TileData): LaneScene {
       ]
     },
     tiles: { level: LEVEL, first: 0, count: 1 },
-    tileOf: (level, index) => (level === LEVEL && index === 0 ? tile : null),
-    slots: new Map(),
-    slotsVersion: 0,
-    colourBy: 'function',
-    palette: readPalette(document.body),
-    running: [],
-    now: null,
-    selectedRun: null,
-    range: null
-  };
+    tileOf: (level, index) => (level === LEVEL && index === 0 ? tile : null)
+  });
 }
 
 it('a tile under another filter is drawn anew, though it is of the same moment and functions', () => {

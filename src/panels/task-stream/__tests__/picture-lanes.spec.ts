@@ -13,6 +13,7 @@ import type { LaneScene } from '../lane-scene';
 import { boxesIn, lanesSvg } from '../picture-lanes';
 import { BOX_KINDS } from '../rows';
 import { CELLS_PER_TILE, tileSeconds } from '../tile-plan';
+import { stillScene } from './still-scene';
 
 const LEVEL = 10;
 const LANES = 3;
@@ -96,11 +97,10 @@ function drawBoxes(random: SeededRandom): TileData {
 }
 
 function sceneOf(tile: TileData, pixelRatio: number): LaneScene {
-  return {
+  return stillScene({
     view: { from: 0, to: tileSeconds(LEVEL) },
     width: CELLS_PER_TILE / pixelRatio,
     height: LANES * LANE_HEIGHT,
-    scrollTop: 0,
     pixelRatio,
     layout: {
       laneHeight: LANE_HEIGHT,
@@ -123,19 +123,13 @@ function sceneOf(tile: TileData, pixelRatio: number): LaneScene {
     // (the overlay, with names and marks, is not what is compared)
     tileOf: () => null,
     slots: new Map(FUNCTIONS.map((name, i) => [name, SLOTS[i]!])),
-    slotsVersion: 0,
-    colourBy: 'function',
     palette: {
       ...readPalette(document.body),
       ...COLOURS.light,
       background: CLEAR,
       gridLine: CLEAR
-    },
-    running: [],
-    now: null,
-    selectedRun: null,
-    range: null
-  };
+    }
+  });
 }
 
 /** Red, green, blue and alpha (0…255) of each pixel. */
