@@ -282,11 +282,11 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
     }
   });
 
-  await test.step('beside an open drawer a low Task Stream keeps lanes, that of its task among them', async () => {
+  await test.step('with an open drawer a low Task Stream keeps lanes, that of its task among them', async () => {
     const panel = lab.panel('Task Stream', CLUSTER);
     const lanes = panel.region.locator('.sw-TaskStream-lanes');
     const drawer = panel.region.getByRole('region', { name: 'Selected task' });
-    await panel.inSize({ width: 560, height: 440 }, async () => {
+    await panel.inSize({ width: 500, height: 440 }, async () => {
       // The last lane of all.
       await lanes.focus();
       for (let lane = 0; lane < 4; lane += 1) {
@@ -295,13 +295,23 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
       await expect(drawer).toContainText('worker 1, thread 2');
     });
     for (const height of [290, 260, 200]) {
-      await panel.inSize({ width: 560, height }, async () => {
+      await panel.inSize({ width: 500, height }, async () => {
         await expect
           .poll(() => lanes.evaluate(laneInSight), {
             message: `in a panel ${height} pixels high`
           })
           .toEqual({ isHigh: true, isLastInSight: true });
         await expect(drawer).toBeInViewport();
+      });
+    }
+    // Where the facts have room beside the lanes, these are as high as without them.
+    for (const height of [440, 290, 230]) {
+      await panel.inSize({ width: 560, height }, async () => {
+        await expect
+          .poll(() => drawer.evaluate(besideLanes), {
+            message: `in a panel ${height} pixels high`
+          })
+          .toEqual({ isBeside: true, isHigh: true, areMoved: false });
       });
     }
     await drawer.getByRole('button', { name: 'Close' }).click();
@@ -423,6 +433,25 @@ function laneInSight(lanes: HTMLElement): {
   return {
     isHigh: view.height >= 46,
     isLastInSight: last.top >= view.top && last.bottom <= view.bottom + 1
+  };
+}
+
+/** Whether facts stand at the right of the lanes, which have most of the room, and whether these would lie elsewhere without. */
+function besideLanes(drawer: HTMLElement): {
+  isBeside: boolean;
+  isHigh: boolean;
+  areMoved: boolean;
+} {
+  const lanes = drawer.parentElement!.querySelector('.sw-TaskStream-lanes')!;
+  const facts = drawer.getBoundingClientRect();
+  const before = lanes.getBoundingClientRect();
+  drawer.style.display = 'none';
+  const without = lanes.getBoundingClientRect();
+  drawer.style.display = '';
+  return {
+    isBeside: before.right <= facts.left && before.width > 330,
+    isHigh: facts.height >= before.height + 56,
+    areMoved: before.top !== without.top || before.height !== without.height
   };
 }
 

@@ -27,6 +27,9 @@ export type Hovered = {
 };
 
 const HOVER_DELAY_MS = 80;
+/** The second click of a double click is within it, and within so many pixels. */
+const DOUBLE_CLICK_MS = 600;
+const DOUBLE_CLICK_REACH = 4;
 /** A press that moves less than this is a click. */
 const DRAG_FROM = 4;
 /** Beside failed runs that a mark was of, as a share of them: the marks of the first and the last are wider than these. */
@@ -50,6 +53,13 @@ export class LanePointer {
   private _hoverTimer = 0;
   /** Where the pointer was last, in the window; null: elsewhere. */
   private _place: { readonly x: number; readonly y: number } | null = null;
+  /** The last click, and what it was on: the drawer that it opens may move the lanes away below a pointer that clicks twice. */
+  private _click: {
+    readonly x: number;
+    readonly y: number;
+    readonly at: number;
+    readonly box: HoveredBox | null;
+  } | null = null;
   /** The lane to which keys have come, while the selection is as they left it: it may have no task that can be selected. */
   private _reached: {
     readonly laneIndex: LaneIndex;
@@ -108,7 +118,8 @@ export class LanePointer {
     element.addEventListener('pointerup', this._onUp);
     element.addEventListener('pointercancel', this._onCancel);
     element.addEventListener('pointerleave', this._onLeave);
-    element.addEventListener('dblclick', this._onDoubleClick);
+    // The drawer may have come to lie there.
+    panelOf(element).addEventListener('dblclick', this._onDoubleClick);
     element.addEventListener('keydown', this._onKey);
     element.addEventListener('blur', this._onBlur);
     // Not passive: Ctrl-wheel would zoom the page.
@@ -126,7 +137,7 @@ export class LanePointer {
       element.removeEventListener('pointerup', this._onUp);
       element.removeEventListener('pointercancel', this._onCancel);
       element.removeEventListener('pointerleave', this._onLeave);
-      element.removeEventListener('dblclick', this._onDoubleClick);
+      panelOf(element).removeEventListener('dblclick', this._onDoubleClick);
       element.removeEventListener('keydown', this._onKey);
       element.removeEventListener('blur', this._onBlur);
       element.removeEventListener('wheel', this._onWheel);
@@ -198,7 +209,10 @@ export class LanePointer {
     if (press === null || press.isDrag) {
       return;
     }
-    const box = this._boxUnder(event);
+    const first = this._clickedTwice(event);
+    const box = first === null ? this._boxUnder(event) : first.box;
+    const { clientX: x, clientY: y, timeStamp: at } = event;
+    this._click = { x, y, at, box };
     if (event.altKey && box !== null && box.function !== '') {
       this._selection.toggleFunction(box.function, true);
     } else if (box === null || box.run === null) {
@@ -221,7 +235,7 @@ export class LanePointer {
   };
 
   private readonly _onDoubleClick = (event: MouseEvent): void => {
-    const box = this._boxUnder(event);
+    const box = this._clickedTwice(event)?.box ?? null;
     if (box !== null && !isControl(event.target)) {
       const isMark = box.tasks > 1 && box.kind === 'failed';
       this._model.show(box, isMark ? MARKS_ROOM : box.tasks > 1 ? 0 : 1);
@@ -265,6 +279,17 @@ export class LanePointer {
       from: inside(Math.min(start, end)),
       to: inside(Math.max(start, end))
     });
+  }
+
+  /** The click of which this is the second, or which comes of both. */
+  private _clickedTwice(event: MouseEvent): LanePointer['_click'] {
+    const click = this._click;
+    return click !== null &&
+      event.timeStamp - click.at < DOUBLE_CLICK_MS &&
+      Math.abs(event.clientX - click.x) <= DOUBLE_CLICK_REACH &&
+      Math.abs(event.clientY - click.y) <= DOUBLE_CLICK_REACH
+      ? click
+      : null;
   }
 
   private _endPress(): void {
@@ -557,6 +582,10 @@ export class LanePointer {
     const { x, y } = this._placeOf(event);
     return x < 0 ? null : (this._drawing?.hit(x, y) ?? null);
   }
+}
+
+function panelOf(lanes: HTMLElement): HTMLElement {
+  return lanes.closest<HTMLElement>('.sw-TaskStream') ?? lanes;
 }
 
 function isControl(target: EventTarget | null): boolean {

@@ -100,8 +100,8 @@ describe('the pointer over the lanes', () => {
     expect(selection.selectedRun).toBe(7);
     expect(model.isFollowing).toBe(true);
     under = null;
-    fire('pointerdown', at(100));
-    fire('pointerup', at(100));
+    fire('pointerdown', at(300));
+    fire('pointerup', at(300));
     expect(selection.selected).toBeNull();
   });
 
@@ -239,16 +239,59 @@ describe('the pointer over the lanes', () => {
     expect(shown.at(-1)).toMatchObject({ box });
   });
 
-  it('zooms to a task by a double click', () => {
+  const click = () => {
+    fire('pointerdown', at(100));
+    fire('pointerup', at(100));
+  };
+  const clickTwice = () => {
+    click();
+    click();
     fire('dblclick', at(100));
+  };
+
+  it('zooms to a task by a double click', () => {
+    clickTwice();
     expect(model.view.from).toBeLessThan(2);
     expect(model.view.to).toBeGreaterThan(4);
     expect(model.view.to - model.view.from).toBeLessThan(10);
   });
 
+  it('means by both clicks of two what the first was on, though the drawer that it opens moves the lanes', () => {
+    const other = { ...box, run: 8, from: 20, to: 30 };
+    click();
+    under = other;
+    click();
+    expect(selection.selectedRun).toBe(7);
+    fire('dblclick', at(100));
+    expect(model.view.from).toBeLessThan(2);
+    expect(model.view.to).toBeLessThan(10);
+    // Elsewhere it is another task.
+    fire('pointerdown', at(200));
+    fire('pointerup', at(200));
+    expect(selection.selectedRun).toBe(8);
+  });
+
+  it('zooms by a double click of which the second is on the drawer', () => {
+    const panel = document.body.appendChild(document.createElement('div'));
+    panel.className = 'sw-TaskStream';
+    pointer.detach();
+    panel.append(element);
+    const drawer = panel.appendChild(document.createElement('p'));
+    pointer.attach(drawing, element);
+    click();
+    drawer.dispatchEvent(new MouseEvent('dblclick', at(100)));
+    expect(model.view.to).toBeLessThan(10);
+    // Two clicks in it alone are not about a task.
+    model.setView({ from: 0, to: 30 });
+    drawer.dispatchEvent(new MouseEvent('dblclick', at(300)));
+    expect(model.view).toEqual({ from: 0, to: 30 });
+    pointer.detach();
+    panel.remove();
+  });
+
   it('zooms to the failed runs of a mark so that the first and the last have room', () => {
     under = { ...box, function: '', run: null, tasks: 2, kind: 'failed' };
-    fire('dblclick', at(100));
+    clickTwice();
     const { from, to } = model.view;
     const [left, right] = [under.from - from, to - under.to];
     expect(left / (to - from)).toBeGreaterThan(0.05);
