@@ -16,14 +16,14 @@ import {
   formatBytes,
   formatClock,
   formatCount,
-  formatPart,
-  runningText
+  formatPart
 } from '../panels/format';
 import { pinIcon } from '../panels/icons';
 import { isSumOfLimits, limitSentence } from '../panels/limit-sentence';
 import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
+import { tasksNowText, waitingCount, waitingLines } from '../panels/waiting';
 import { heldUp } from '../panels/worker-standing';
 import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
 import {
@@ -158,14 +158,10 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
           count={threadsOf(cluster)}
         />
         <span className="sw-cluster-spacer" />
-        {cluster.running > 0 && (
-          <span>
+        {(cluster.running > 0 || waitingCount(cluster) > 0) && (
+          <span title={waitingLines(cluster, trans).join('\n')}>
             <MarkedText
-              text={runningText(
-                cluster.running,
-                cluster.runningCancelled,
-                trans
-              )}
+              text={tasksNowText(cluster, trans)}
               piece={formatCount(cluster.running)}
               as="b"
             />

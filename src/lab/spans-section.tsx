@@ -7,11 +7,11 @@ import {
   formatCount,
   formatDuration,
   formatShare,
-  runningText,
   taskRunsText
 } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
 import { undoOnKey } from '../panels/undo-key';
+import { tasksNowText, waitingCount } from '../panels/waiting';
 import type { ClusterInfo, SpansResult } from '../wire/panel-link';
 import { Section } from './section';
 import type { SidebarModel } from './sidebar-model';
@@ -47,9 +47,11 @@ export function SpansSection(props: {
     box.current?.focus();
   };
   const found = rows.filter(row => row.isFound).length;
-  const { running = 0, runningCancelled = 0 } = model.cluster ?? {};
+  const { cluster } = model;
   const runningNow =
-    running > 0 ? runningText(running, runningCancelled, trans) : '';
+    cluster !== null && (cluster.running > 0 || waitingCount(cluster) > 0)
+      ? tasksNowText(cluster, trans)
+      : '';
   return (
     <Section
       name={trans.__('Spans')}
@@ -171,7 +173,7 @@ function unansweredSentence(
       : '';
 }
 
-/** @param running - "8 running"; '': nothing runs. */
+/** @param running - "8 running, 12 waiting"; '': nothing does. */
 function noSpansSentence(running: string, trans: TranslationBundle): string {
   return running !== ''
     ? trans.__(

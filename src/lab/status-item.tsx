@@ -3,8 +3,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { type ISignal, Signal } from '@lumino/signaling';
 import { createElement } from '../charts/shown-element';
-import { formatBytes, runningText } from '../panels/format';
+import { formatBytes } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
+import { tasksNowText, waitingLines } from '../panels/waiting';
 import type { ClusterInfo } from '../wire/panel-link';
 import { memoryOf, workersText } from './cluster-figures';
 import type { IClusterInFront } from './tokens';
@@ -48,11 +49,7 @@ export class StatusItem extends ReactWidget {
     const parts = [
       workersText(cluster, this._trans).text,
       // Dask tells of a task when it has ended.
-      ...(cluster.kind === 'dask'
-        ? []
-        : [
-            runningText(cluster.running, cluster.runningCancelled, this._trans)
-          ]),
+      ...(cluster.kind === 'dask' ? [] : [tasksNowText(cluster, this._trans)]),
       formatBytes(memoryOf(cluster).used)
     ];
     return (
@@ -60,7 +57,10 @@ export class StatusItem extends ReactWidget {
         type="button"
         className="sw-status"
         aria-label={`Spanwise: ${parts.join(', ')}`}
-        title={`Spanwise: ${cluster.name}`}
+        title={[
+          `Spanwise: ${cluster.name}`,
+          ...waitingLines(cluster, this._trans)
+        ].join('\n')}
         onClick={this._onClick}
       >
         <taskStreamIcon.react tag="span" />

@@ -22,6 +22,12 @@ import { MarkedText } from './marked-text';
 import type { ClusterOffer } from './panel-context';
 import type { Asked } from './panel-watch';
 import type { PanelState, PanelStrip, StateButton } from './state-view';
+import {
+  waitingCount,
+  waitingStrips,
+  waitsInVain,
+  whyNoneRuns
+} from './waiting';
 import { type ClusterWorker, heldUp } from './worker-standing';
 
 /** What starts a cluster, and whose class that is: Dask has one of the same name. */
@@ -166,6 +172,21 @@ export function clusterState(
         ready,
         cluster.workers.length
       )
+    };
+  }
+  // Of a cluster of before it is not known whether something has run.
+  const hasRun = cluster.running > 0 || cluster.runs !== 0;
+  if (!hasRun && waitsInVain(cluster)) {
+    const count = waitingCount(cluster);
+    return {
+      icon,
+      title: trans._n(
+        '%2 task waits, none has run yet.',
+        '%2 tasks wait, none has run yet.',
+        count,
+        formatCount(count)
+      ),
+      sentence: whyNoneRuns(cluster, trans)
     };
   }
   if (cluster.tasks === 0 && cluster.running === 0 && !hasUnseenTasks(result)) {
@@ -554,7 +575,10 @@ export function strips(
       sentence: cluster.why ?? trans.__('Reconnecting.') + upTo
     });
   } else {
-    list.push(...heldUpStrips(cluster, trans));
+    list.push(
+      ...heldUpStrips(cluster, trans),
+      ...(cluster === null ? [] : waitingStrips(cluster, trans))
+    );
   }
   if (cluster !== null && options.isAwaiting === true) {
     list.push({

@@ -57,6 +57,17 @@ export enum CapacityState {
   Stopped = 4
 }
 
+/** What a task that is needed, and neither done nor running, waits for. */
+export enum WaitReason {
+  Input = 0,
+  Thread = 1,
+  Resource = 2,
+  Paused = 3,
+  NoWorker = 4,
+  NoNamed = 5,
+  NoResource = 6
+}
+
 export enum SpanOrigin {
   User = 0,
   Cell = 1,
@@ -274,6 +285,20 @@ export const ENUMERATIONS = {
       measured: 'it is known for the first time, or more or less exactly',
       slewed: 'it follows a clock that is faster or slower',
       stepped: 'one of the two clocks was set, or stood still'
+    }
+  }),
+  WaitReason: described({
+    members: WaitReason,
+    columns: ['log `waiting.reason`'],
+    means: {
+      input: 'some input is not there yet, or is on its way to the worker',
+      thread: 'others have the threads on which it may run',
+      resource: 'others have the resources that it is to hold',
+      paused:
+        'the workers that may run it begin no task: their memory is full, or they are stopped',
+      'no-worker': 'the cluster has no worker that takes tasks',
+      'no-named': 'the cluster has none of the workers that `workers=` names',
+      'no-resource': 'no worker has the resources that it needs'
     }
   }),
   SpanOrigin: described({

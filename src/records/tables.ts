@@ -436,6 +436,21 @@ export const TABLES = {
       t: f64Of<Seconds>()
     },
     bound: { rows: LARGEST_U16, then: 'replaced' }
+  },
+  /**
+   * State, as `running`: from t on so many tasks wait for this reason; the newest row of a reason replaces the one before. reason: `WaitReason`.
+   * A reason without a row, or of which the newest has 0 tasks: none waits for it. told: the notice that users have for it; empty: none.
+   * Written once a second at most, of what has changed, and only while somebody looks at the log.
+   */
+  waiting: {
+    number: 31,
+    columns: {
+      t: f64Of<Seconds>(),
+      reason: 'u8',
+      tasks: 'u32',
+      told: 'text'
+    },
+    bound: { rows: 256, then: 'replaced' }
   }
   // Numbers that are promised: 27 ownSamples, 28 snippets.
 } as const satisfies Record<string, TableDescription>;

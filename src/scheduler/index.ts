@@ -7,6 +7,7 @@ export { CheapestPlacement } from './placement';
 export { FailureReason, holdsInputs, TaskState } from './task-state';
 export { NONE } from './edge-table';
 export type { TaskTable } from './task-table';
+export type { WaitingCounts } from './waiting-tasks';
 export type { WorkerRecord } from './worker-table';
 export type { Amounts } from './worker-resources';
 export { InvalidTransition } from './transitions';

@@ -51,6 +51,8 @@ export class SchedulerState {
     this.tasks,
     this.restrictions
   );
+  /** Tasks in `Waiting`. */
+  waitingCount = 0;
   /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */
   readonly noWorker = new Int32Queue();
   /** How many are in `NoWorker`. */

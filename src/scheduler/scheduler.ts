@@ -20,6 +20,7 @@ import { workerRetires, workerStays } from './retirement';
 import { SchedulerState } from './scheduler-state';
 import {
   anUnplaced,
+  areUnplacedInVain,
   giveUpStalled,
   isDeserted,
   isStalled,
@@ -35,6 +36,7 @@ import type { MoveListener, StoryLine } from './transition-log';
 import { settle } from './transitions';
 import type { UnrunFailure } from './unrun-failures';
 import { validateState } from './validate-state';
+import { type WaitingCounts, waitingTasks } from './waiting-tasks';
 import {
   replicasChanged,
   takeBackAnswered,
@@ -177,16 +179,21 @@ export class Scheduler {
 
   /** Whether all of {@link Scheduler.unplacedCount} have waited beside workers that `workers=` does not name, so that starting another one is no help. */
   get areUnplacedInVain(): boolean {
-    const s = this._state;
-    return (
-      s.noWorkerCount === this.unplacedCount &&
-      [...s.noWorkerBy.keys()].every(each => s.restrictions.isInVain(each))
-    );
+    return areUnplacedInVain(this._state);
   }
 
   /** How many tasks could run, and have no worker that would take them: those, and what only waits for workers that are to leave. */
   get unplacedCount(): number {
     return unplacedCount(this._state);
+  }
+
+  /**
+   * How many tasks wait, by what they wait for.
+   *
+   * @param heldUp - workers that begin no task now, by id: how many of those that they have begun go on.
+   */
+  waitingTasks(heldUp: ReadonlyMap<number, number>): WaitingCounts {
+    return waitingTasks(this._state, heldUp);
   }
 
   /** One of the tasks that {@link Scheduler.unplacedCount} counts, or NONE. */

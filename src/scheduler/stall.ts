@@ -135,6 +135,14 @@ export function unplacedCount(s: SchedulerState): number {
   return count;
 }
 
+/** Whether all of these have waited beside workers that `workers=` does not name. */
+export function areUnplacedInVain(s: SchedulerState): boolean {
+  return (
+    s.noWorkerCount === unplacedCount(s) &&
+    [...s.noWorkerBy.keys()].every(each => s.restrictions.isInVain(each))
+  );
+}
+
 /** One of the tasks that {@link unplacedCount} counts; NONE: there is none. */
 export function anUnplaced(s: SchedulerState): number {
   const [first] = s.tasksWithoutWorker();

@@ -105,6 +105,11 @@ export function move(s: SchedulerState, task: number, to: TaskState): void {
   if (change !== 0) {
     s.turns.change(s.tasks.client[task]!, change as 1 | -1);
   }
+  if (to === Waiting) {
+    s.waitingCount++;
+  } else if (from === Waiting) {
+    s.waitingCount--;
+  }
   if (to === NoWorker) {
     s.countWithoutWorker(task, 1);
   } else if (from === NoWorker) {

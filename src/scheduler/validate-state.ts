@@ -22,6 +22,7 @@ export function validateState(s: SchedulerState): void {
   let edges = 0;
   let processing = 0;
   let withoutWorker = 0;
+  let waiting = 0;
   let waitingForResources = 0;
   const asideBy = new Map<number, number>();
   const users = new Map<number, number>();
@@ -37,6 +38,7 @@ export function validateState(s: SchedulerState): void {
     }
     edges += s.tasks.inputsOf(task).length;
     processing += Number(s.tasks.state[task] === TaskState.Processing);
+    waiting += Number(s.tasks.state[task] === TaskState.Waiting);
     checkEdges(s, task);
     checkTask(s, task);
     const client = s.tasks.client[task]!;
@@ -91,6 +93,10 @@ export function validateState(s: SchedulerState): void {
   invariant(
     waitingForResources === s.waitingForResources.count,
     'the count of tasks that wait for resources is wrong'
+  );
+  invariant(
+    waiting === s.waitingCount,
+    'the count of tasks that wait for inputs is wrong'
   );
   invariant(
     withoutWorker === s.noWorkerCount,

@@ -6,7 +6,8 @@ import {
   NONE_U16,
   NONE_U32,
   RunStatus,
-  type StoredKind
+  type StoredKind,
+  type WaitReason
 } from '../records/enumerations';
 import {
   DEFAULT_SPAN,
@@ -279,6 +280,20 @@ export class EmbeddedClusterLog extends SourceLog {
         threads: state === CapacityState.Gone ? 0 : logged.joined.threads,
         state
       });
+    }
+  }
+
+  /** How many tasks wait from now on, by what they wait for. `told`: the notice that users have for it. */
+  waiting(
+    now: number,
+    rows: readonly {
+      readonly reason: WaitReason;
+      readonly tasks: number;
+      readonly told: string;
+    }[]
+  ): void {
+    for (const row of rows) {
+      this.table('waiting').append({ t: this.since(now), ...row });
     }
   }
 

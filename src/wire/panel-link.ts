@@ -15,6 +15,7 @@ import {
   type RunStatus,
   type SpanOrigin,
   type TaskOrigin,
+  type WaitReason,
   type WordOf
 } from '../records/enumerations';
 import type { LaneIndex } from '../records/ids';
@@ -290,6 +291,11 @@ export type ClusterInfo = {
   readonly running: number;
   /** How many of them were cancelled, and go on because no thread can be stopped. Left out: none; or by an observer of before. */
   readonly runningCancelled?: number;
+  /**
+   * Tasks that are needed, and neither done nor running, by what they wait for. Left out: none waits; or it is not known, as of a cluster that has
+   * ended or is away, of a source that does not tell, and by an observer of before.
+   */
+  readonly waiting?: readonly WaitingFor[];
   /** Submitted or run, whichever is more. */
   readonly tasks: number;
   /** Runs that have ended. Left out by an observer of before. */
@@ -307,6 +313,13 @@ export type ClusterInfo = {
   readonly dropped?: string;
   /** A sentence, if the log's clock is another one. */
   readonly clock?: string;
+};
+
+export type WaitingFor = {
+  readonly reason: WordOf<typeof WaitReason>;
+  readonly tasks: number;
+  /** The notice that users have for it, with what to do. Left out: none, for the wait may end by itself. */
+  readonly told?: string;
 };
 
 export type ClusterClient = {

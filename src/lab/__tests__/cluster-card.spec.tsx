@@ -116,6 +116,11 @@ describe('ClusterCard', () => {
     expect(textOf({ ...going, runningCancelled: 3 })).toContain(
       '2 threads8 running, 3 of them cancelled'
     );
+    const waiting = [{ reason: 'no-worker', tasks: 12 }] as const;
+    expect(textOf({ ...info, waiting })).toContain(
+      '2 threads0 running, 12 waiting'
+    );
+    expect(textOf({ ...info, waiting: [] })).not.toContain('running,');
     const ended = info.workers.map(one => ({ ...one, state: 'gone' as const }));
     expect(textOf({ ...info, state: 'ended', workers: ended })).toContain(
       '2\u00a0workers4 threads'

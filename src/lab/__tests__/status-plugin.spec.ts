@@ -50,11 +50,12 @@ function setUp(hasSidebar: boolean) {
     Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: false });
     return isActive!() ? (item.node.textContent ?? '') : null;
   };
-  return { feed, model, text };
+  const title = () => item.node.querySelector('button')?.title ?? '';
+  return { feed, model, text, title };
 }
 
 it('is of the notebook in front, whatever is newer', async () => {
-  const { feed, model, text } = setUp(true);
+  const { feed, model, text, title } = setUp(true);
   const one = of('one.ipynb', 1, { startedAt: 1000 });
   const two = of('two.ipynb', 2, { startedAt: 2000 });
   feed.setClusters(one, two);
@@ -66,6 +67,17 @@ it('is of the notebook in front, whatever is newer', async () => {
   expect(await text()).toContain('7 running ·');
   feed.setClusters(one, { ...two, running: 7, runningCancelled: 2 });
   expect(await text()).toContain('7 running, 2 of them cancelled ·');
+  const waiting = [
+    { reason: 'no-resource', tasks: 12 },
+    { reason: 'input', tasks: 1 }
+  ] as const;
+  feed.setClusters(one, { ...two, running: 0, waiting });
+  expect(await text()).toContain('· 0 running, 13 waiting ·');
+  expect(title().split('\n')).toEqual([
+    'Spanwise: two.ipynb',
+    '12 tasks wait: no worker has the resources that they need (resources=…).',
+    '1 task waits for its inputs.'
+  ]);
   // Nothing is said of one that has ended, nor of another in its place.
   feed.setClusters(one, { ...two, state: 'ended' });
   expect(await text()).toBeNull();

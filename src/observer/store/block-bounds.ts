@@ -24,7 +24,8 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
   clocks: ['t', 'offset', 'within'],
   events: ['t'],
   gaps: ['from', 'to'],
-  givenUp: ['started', 't']
+  givenUp: ['started', 't'],
+  waiting: ['t']
 };
 /** Times and durations; NaN: not known, or not over yet. */
 const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {

@@ -3,6 +3,7 @@ import {
   CapacityState,
   NONE_U16,
   NONE_U32,
+  WaitReason,
   type WordOf,
   wordsOf
 } from '../../records/enumerations';
@@ -11,6 +12,7 @@ import { LaneThreads } from '../../records/lane-threads';
 import { TABLES } from '../../records/tables';
 
 const STATES = wordsOf(CapacityState);
+const REASONS = wordsOf(WaitReason);
 
 type WorkerRow = {
   readonly worker: number;
@@ -49,6 +51,14 @@ export type RunningRow = {
   /** Since when nobody wants its result; undefined: somebody does. */
   readonly givenUp?: number | undefined;
 };
+/** From `t` on so many tasks wait for one reason. */
+type WaitingRow = {
+  readonly t: number;
+  readonly reason: number;
+  readonly tasks: number;
+  /** The notice that users have for it; empty: none. */
+  readonly told: string;
+};
 export const NO_LANE = -1;
 
 /** When a thread of a worker could have worked; or several threads, if they could at the same times. */
@@ -82,6 +92,11 @@ export class ClusterShape {
     LaneId,
     { readonly started: number; readonly t: number }
   >();
+  /** By reason, in their order. A reason that this observer does not know is not kept. */
+  private readonly _waiting: (WaitingRow | undefined)[] = Array.from(
+    REASONS,
+    () => undefined
+  );
   private readonly _lanes: LaneRow[] = [];
   private readonly _laneIndex = new Map<LaneId, LaneIndex>();
   private readonly _laneOf = new Map<number, LaneId>();
@@ -201,6 +216,25 @@ export class ClusterShape {
     if (row?.started === started) {
       this.running.set(lane, { ...row, givenUp: t });
     }
+  }
+
+  setWaiting(row: WaitingRow): void {
+    if (REASONS[row.reason] !== undefined) {
+      this._waiting[row.reason] = row;
+    }
+  }
+
+  /** For what tasks wait, as far as the source tells. */
+  get waiting(): {
+    readonly reason: WordOf<typeof WaitReason>;
+    readonly tasks: number;
+    readonly told: string;
+  }[] {
+    return this._waiting.flatMap(row =>
+      row === undefined || row.tasks === 0
+        ? []
+        : [{ reason: REASONS[row.reason]!, tasks: row.tasks, told: row.told }]
+    );
   }
 
   /** How many of the runs that go on were given up. */

@@ -145,6 +145,12 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
       log.now = Math.max(log.now, t);
     }
   },
+  waiting: (log, block) => {
+    for (const row of rowsOf(block)) {
+      log.shape.setWaiting(row);
+      log.now = Math.max(log.now, row.t);
+    }
+  },
   fine: ingestFine,
   meters: ingestMeters,
   totals: (log, block) => appended(log, log.totals, block),

@@ -1,4 +1,9 @@
-import { ReportStatus } from '../../records/enumerations';
+import {
+  membersOf,
+  ReportStatus,
+  WaitReason
+} from '../../records/enumerations';
+import type { DenseTaskId } from '../../records/ids';
 import * as fc from 'fast-check';
 import {
   FakeCluster,
@@ -9,7 +14,7 @@ import {
 import type { FakeWorker } from '../../testing/fake-worker';
 import { RandomPlacement } from '../../testing/random-placement';
 import { MOVES } from '../transitions';
-import { CheapestPlacement, TaskState } from '..';
+import { CheapestPlacement, type Scheduler, TaskState } from '..';
 
 /**
  * Random graphs on random clusters. A "tape" of numbers says what happens next: mostly a step of some worker or link, sometimes a fault
@@ -231,6 +236,7 @@ function act(
     default: {
       const steps = cluster.steps();
       steps[pick % steps.length]?.();
+      checkWaiting(cluster);
       return checkHeld(cluster);
     }
   }
@@ -243,6 +249,73 @@ function checkHeld(cluster: FakeCluster): void {
     for (const [name, held] of cluster.heldAt(worker)) {
       expect(held).toBeLessThanOrEqual((total[name] ?? 0) + 1e-9);
     }
+  }
+}
+
+/** What the counters say of tasks that wait is what one finds who looks at each task. */
+function checkWaiting({ scheduler }: FakeCluster): void {
+  const { tasks, workers } = scheduler;
+  const heldUp = new Map(
+    workers.all.filter(({ full }) => full).map(({ id }) => [id, 0])
+  );
+  const found = membersOf(WaitReason).map(() => 0);
+  const free = new Map(workers.all.map(w => [w.id, w.freeThreads]));
+  for (let task = 0; task < tasks.capacity; task++) {
+    const reason = waitsFor(scheduler, task as DenseTaskId, heldUp, free);
+    if (reason !== null) {
+      found[reason]!++;
+    }
+  }
+  expect(Object.values(scheduler.waitingTasks(heldUp))).toEqual(found);
+}
+
+/** @param free - by worker, how many threads others have not got that were looked at before. */
+function waitsFor(
+  scheduler: Scheduler,
+  task: DenseTaskId,
+  heldUp: ReadonlyMap<number, number>,
+  free: Map<number, number>
+): WaitReason | null {
+  const { tasks, workers } = scheduler;
+  const home = tasks.worker[task]!;
+  const need = scheduler.resourcesOf(task);
+  // What is queued for one that is to leave goes nowhere else now.
+  const able = (
+    workers.get(home)?.retiring === true ? [] : scheduler.eligibleFor(task)
+  ).filter(({ retiring }) => !retiring);
+  switch (tasks.state[task]! as TaskState) {
+    case TaskState.Waiting:
+      return WaitReason.Input;
+    case TaskState.NoWorker:
+    case TaskState.Queued:
+      return able.length === 0
+        ? scheduler.isDeserted && !scheduler.areUnplacedInVain
+          ? WaitReason.NoWorker
+          : need === null
+            ? WaitReason.NoNamed
+            : WaitReason.NoResource
+        : able.every(({ id }) => heldUp.has(id))
+          ? WaitReason.Paused
+          : able.every(w => scheduler.lackingAt(w, task).length > 0)
+            ? WaitReason.Resource
+            : WaitReason.Thread;
+    case TaskState.Processing: {
+      if (tasks.hasSeceded(task)) {
+        return null;
+      }
+      if (tasks.waitingOn[task]! > 0 || tasks.lackingOf(task) > 0) {
+        return WaitReason.Input;
+      }
+      const left = heldUp.has(home) ? 0 : free.get(home)!;
+      free.set(home, left - 1);
+      return left > 0
+        ? null
+        : heldUp.has(home)
+          ? WaitReason.Paused
+          : WaitReason.Thread;
+    }
+    default:
+      return null;
   }
 }
 

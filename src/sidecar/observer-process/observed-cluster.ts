@@ -377,6 +377,7 @@ export class ObservedCluster {
       threads: shape.threads,
       running: this.ended ? 0 : shape.running.size,
       ...(shape.givenUpCount > 0 && { runningCancelled: shape.givenUpCount }),
+      ...this._waiting(),
       tasks: Math.max(store.nodes.endRow, store.runCount),
       runs: store.runCount,
       capabilities: this._open.capabilities,
@@ -410,6 +411,19 @@ export class ObservedCluster {
       ...(kernel === '' && path === '' ? {} : { notebook }),
       ...(left === undefined ? {} : { left })
     };
+  }
+
+  /** Known while its source is there. */
+  private _waiting(): { readonly waiting?: ClusterInfo['waiting'] } {
+    const { state, store } = this;
+    const waiting = store.shape.waiting.map(({ reason, tasks, told }) => ({
+      reason,
+      tasks,
+      ...(told !== '' && { told })
+    }));
+    return waiting.length > 0 && (state === 'running' || state === 'starting')
+      ? { waiting }
+      : {};
   }
 
   /** Why a paused worker says that it paused. */

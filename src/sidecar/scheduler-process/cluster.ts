@@ -542,7 +542,9 @@ export class Cluster implements IRosterHost {
       sampleSeconds: sampleSecondsOf(settings.profile)
     });
     const place = settings.observer;
-    if (place !== null) {
+    if (place === null) {
+      this._stalls.viewed(false);
+    } else {
       this._observer = new ObserverLink({
         place: () => place,
         build: BUILD,
@@ -556,6 +558,7 @@ export class Cluster implements IRosterHost {
         },
         onViewers: hasViewers => {
           log.viewed(hasViewers);
+          this._stalls.viewed(hasViewers);
           clearTimeout(this._sealTimer);
           this._sealTimer = undefined;
           this._commit();

@@ -96,20 +96,30 @@ export class HeldResources {
     }
   }
 
-  /** The notices that were told, while they are true, of resources that these tasks need. */
+  /** The notices that were told, while they are true. */
+  get told(): string[] {
+    return this._told().map(waiting => this._sentence(waiting));
+  }
+
+  /** Those of them that are of resources which these tasks need. */
   standing(tasks: readonly DenseTaskId[]): string[] {
     const { core } = this._cluster;
-    const told = [...this._known.values()].some(({ isTold }) => isTold)
-      ? [...this._waiting()].filter(([key]) => this._known.get(key)?.isTold)
-      : [];
-    return told
-      .filter(([, { names }]) =>
+    return this._told()
+      .filter(({ names }) =>
         tasks.some(task => {
           const need = core.resourcesOf(task);
           return need !== null && names.some(name => name in need);
         })
       )
-      .map(([, waiting]) => this._sentence(waiting));
+      .map(waiting => this._sentence(waiting));
+  }
+
+  private _told(): Waiting[] {
+    return [...this._known.values()].some(({ isTold }) => isTold)
+      ? [...this._waiting()].flatMap(([key, waiting]) =>
+          this._known.get(key)?.isTold === true ? [waiting] : []
+        )
+      : [];
   }
 
   private _newest({ names, workers }: Waiting): number {

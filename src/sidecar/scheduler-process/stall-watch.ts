@@ -9,6 +9,7 @@
  *
  * Tasks for which there is no worker are no stall: see `unplaced-tasks.ts`; nor are those for which there is no thread: `held-threads.ts`, or no resource: `held-resources.ts`.
  */
+import { WaitReason } from '../../records/enumerations';
 import type { DenseTaskId } from '../../records/ids';
 import { NONE, TaskState } from '../../scheduler';
 import { QUIET_SECONDS } from './disk-notices';
@@ -17,6 +18,7 @@ import { HeldResources } from './held-resources';
 import { HeldThreads } from './held-threads';
 import { MOST_LOOKED_AT, unfinished } from './unfinished-tasks';
 import { UnplacedTasks } from './unplaced-tasks';
+import { type Told, WaitingTasks } from './waiting-tasks';
 import type { IWorkerFleet } from './worker-fleet';
 import type { WorkerSession } from './worker-session';
 
@@ -66,6 +68,7 @@ export class StallWatch {
   private readonly _unplaced: UnplacedTasks;
   private readonly _heldThreads: HeldThreads;
   private readonly _heldResources: HeldResources;
+  private readonly _waiting: WaitingTasks;
 
   /**
    * @param _seconds - how long a stall may last; 0: for ever.
@@ -84,6 +87,7 @@ export class StallWatch {
     this._unplaced = new UnplacedTasks(_cluster, _host);
     this._heldThreads = new HeldThreads(_cluster, _host);
     this._heldResources = new HeldResources(_cluster, _host);
+    this._waiting = new WaitingTasks(_cluster, _host);
     this._interval = Math.min(LOOK_SECONDS, _seconds / 4 || LOOK_SECONDS);
     this._timer = setInterval(() => this._look(), this._interval * 1000);
     this._timer.unref();
@@ -91,6 +95,12 @@ export class StallWatch {
 
   close(): void {
     clearInterval(this._timer);
+  }
+
+  /** Whether somebody may see what the log has. */
+  viewed(isSeen: boolean): void {
+    this._waiting.viewed(isSeen);
+    this._waiting.look(() => this._told());
   }
 
   /**
@@ -136,6 +146,18 @@ export class StallWatch {
     this._lookForStall(now);
     this._unplaced.look(now);
     this._heldResources.look(now, this._heldThreads.look(now));
+    this._waiting.look(() => this._told());
+  }
+
+  private _told(): Told {
+    const unplaced = this._unplaced.told;
+    return new Map([
+      ...(unplaced === null
+        ? []
+        : [[unplaced.reason, unplaced.notice] as const]),
+      [WaitReason.Thread, this._heldThreads.standing()],
+      [WaitReason.Resource, this._heldResources.told.join(' ')]
+    ]);
   }
 
   private _lookForStall(now: number): void {

@@ -2,23 +2,24 @@
  * Tells the user of tasks that wait for workers which are not there. In the scheduler process.
  *
  * ```
- *   no worker takes tasks, and none comes ──────────► 5 s: a notice that says how to start some
- *   workers= names none that takes tasks ───────────► 5 s: a notice that such a worker must join
- *   none that takes tasks has the resources ────────► 5 s: a notice that such a worker must join
+ *   no worker takes tasks, and none comes ──────────► 3 s: a notice that says how to start some
+ *   workers= names none that takes tasks ───────────► 3 s: a notice that such a worker must join
+ *   none that takes tasks has the resources ────────► 3 s: a notice that such a worker must join
  *   no worker takes tasks, though some are started ─► 60 s: a notice that none has come
  * ```
  *
  * Each is told once, and again after it was over or another of them was the case. They may wait for ever: workers may come at any time.
  */
 import { formatExactCount } from '../../panels/format';
+import { WaitReason } from '../../records/enumerations';
 import type { DenseTaskId } from '../../records/ids';
 import { TaskState } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
 import { workerCommand } from './worker-command';
 import type { IWorkerFleet } from './worker-fleet';
 
-/** A worker that ended is replaced within this time as a rule. */
-const NO_WORKER_SECONDS = 5;
+/** So long after it began to wait, a notebook's cell asks why, and panels show it. (While a worker is being started nothing is told.) */
+const NO_WORKER_SECONDS = 3;
 /** After so long a worker that has not come is ended, and another is started. */
 const NONE_CAME_SECONDS = 60;
 
@@ -60,15 +61,31 @@ export class UnplacedTasks {
     }
   }
 
-  /** The notice that was told, while it is true of some of these tasks; empty: there is none. */
+  /** The notice that was told, while it is true, and for what the task waits that it names; null: there is none. */
+  get told(): { readonly reason: WaitReason; readonly notice: string } | null {
+    const why = this._isTold ? this._whyNow() : null;
+    return why !== null && why === this._why
+      ? { reason: this._reason(why), notice: this._sentence(why) }
+      : null;
+  }
+
+  /** The same, while it is true of some of these tasks; empty: there is none. */
   standing(tasks: readonly DenseTaskId[]): string {
     const { state } = this._cluster.core.tasks;
-    const why = this._isTold ? this._whyNow() : null;
-    return why !== null &&
-      why === this._why &&
+    const { told } = this;
+    return told !== null &&
       tasks.some(task => state[task] === TaskState.NoWorker)
-      ? this._sentence(why)
+      ? told.notice
       : '';
+  }
+
+  private _reason(why: Why): WaitReason {
+    const { core } = this._cluster;
+    return why !== 'bound'
+      ? WaitReason.NoWorker
+      : core.resourcesOf(core.anUnplaced()) === null
+        ? WaitReason.NoNamed
+        : WaitReason.NoResource;
   }
 
   private _whyNow(): Why | null {

@@ -31,6 +31,7 @@ class WorkingClient {
     };
     const cluster = this._cluster as unknown as ClusterState;
     this._watch = new StallWatch(cluster, host, stallSeconds, 2, 60);
+    this._watch.viewed(false);
   }
 
   /** Nothing moves for so long; then a task ends, and work goes on for `between` seconds. */
@@ -134,6 +135,7 @@ describe('full workers of which one is stopped', () => {
       2,
       ttlSeconds
     );
+    watch.viewed(false);
     const pass = (seconds: number): void => {
       for (let i = 0; i < seconds; i++) {
         now++;

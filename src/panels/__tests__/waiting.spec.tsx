@@ -1,0 +1,189 @@
+/** Tasks that wait, from the observer's account of them to the strip above every panel and the state of an empty one. */
+import { nullTranslator } from '@jupyterlab/translation';
+import { flushSync } from 'react-dom';
+import { createRoot, type Root } from 'react-dom/client';
+import { createElement } from '../../charts/shown-element';
+import { ClusterRef } from '../../feed/cluster-ref';
+import { clusterInfo, FakeFeed } from '../../feed/__tests__/fake-feed';
+import { membersOf, WaitReason } from '../../records/enumerations';
+import { encodeBlock } from '../../records/block';
+import type { ObservedCluster } from '../../sidecar/observer-process/observed-cluster';
+import { emptyCluster } from '../../testing/observed-cluster';
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { drawBlocks } from '../../testing/run-from-text';
+import type { ClusterInfo, WaitingFor } from '../../wire/panel-link';
+import { taskStreamIcon } from '../icons';
+import { clusterState } from '../panel-states';
+import { StripList } from '../strip-list';
+import { tasksNowText, waitingLines, waitsInVain } from '../waiting';
+
+const trans = nullTranslator.load('spanwise');
+const NOTICE = '12 tasks, <b>gpu</b> among them, wait for a worker.';
+
+describe('tasks that wait', () => {
+  let host: HTMLElement;
+  let root: Root;
+  let seq = 0;
+  let cluster: ObservedCluster;
+  const feed = new FakeFeed();
+  const ref = new ClusterRef({ feed, target: {}, notebookOf: () => undefined });
+
+  const take = (...blocks: ReturnType<typeof rowsToBlock>[]) =>
+    cluster.take(
+      blocks.map(block =>
+        encodeBlock(
+          ++seq,
+          block.table,
+          block.rows,
+          block.columns as never,
+          block.text
+        )
+      )
+    );
+  const wait = (reason: number, tasks: number, told = '') =>
+    take(rowsToBlock(1, 'waiting', [{ t: 5, reason, tasks, told }]));
+  const shown = () => {
+    feed.setClusters(cluster.info());
+    flushSync(() =>
+      root.render(
+        <StripList
+          feed={feed}
+          cluster={ref}
+          hasFigures
+          figuresTo={1}
+          failure={null}
+          remark=""
+          trans={trans}
+        />
+      )
+    );
+    return host.textContent ?? '';
+  };
+
+  beforeEach(() => {
+    host = document.body.appendChild(document.createElement('div'));
+    root = createRoot(host);
+    seq = 0;
+    cluster = emptyCluster();
+    take(...drawBlocks('0/0 aa\n1/0 b'));
+  });
+  afterEach(() => {
+    flushSync(() => root.unmount());
+    host.remove();
+  });
+
+  it('are told of above the figures from the notice on until they run, with what to do, as text', () => {
+    wait(WaitReason.NoResource, 12);
+    expect(shown()).toBe('');
+    wait(WaitReason.NoResource, 12, NOTICE);
+    expect(shown()).toContain(
+      '12 tasks wait: no worker has the resources that they need (resources=…).'
+    );
+    const button = host.querySelector('button')!;
+    expect(button.textContent).toBe('What to do');
+    flushSync(() => button.click());
+    expect(host.querySelector('.sw-strip-details')?.textContent).toBe(NOTICE);
+    expect(host.querySelector('b')).toBeNull();
+
+    // Who waits for something else beside it, and has the same notice, is in the same strip.
+    wait(WaitReason.NoNamed, 1);
+    expect(shown()).toContain('1 task waits: the workers that may run it');
+    expect(host.querySelectorAll('.sw-strip')).toHaveLength(1);
+
+    // Others run on, and nothing is said of them.
+    wait(WaitReason.Thread, 99);
+    expect(shown()).not.toContain('99');
+    wait(WaitReason.NoResource, 0);
+    wait(WaitReason.NoNamed, 0);
+    expect(shown()).toBe('');
+  });
+
+  it('are not told of where nothing is known of them', () => {
+    wait(WaitReason.NoWorker, 3, NOTICE);
+    expect(cluster.info().waiting).toEqual([
+      { reason: 'no-worker', tasks: 3, told: NOTICE }
+    ]);
+    cluster.linkLost();
+    expect(cluster.info()).not.toHaveProperty('waiting');
+    expect(shown()).not.toContain('3 tasks');
+    cluster.end('closed', 9);
+    expect(cluster.info()).not.toHaveProperty('waiting');
+    expect(shown()).not.toContain('3 tasks');
+  });
+
+  it('of a source that is newer wait for what this observer does not know', () => {
+    wait(200, 3, NOTICE);
+    expect(cluster.info()).not.toHaveProperty('waiting');
+  });
+});
+
+function of(running: number, ...waiting: readonly WaitingFor[]): ClusterInfo {
+  return clusterInfo({ running, runs: 0, waiting });
+}
+
+describe('what is said of them', () => {
+  it('stands behind what runs, and only if some wait', () => {
+    expect(tasksNowText(of(8), trans)).toBe('8 running');
+    expect(tasksNowText(clusterInfo(), trans)).toBe('0 running');
+    const some = of(
+      0,
+      { reason: 'thread', tasks: 1200 },
+      { reason: 'input', tasks: 34 }
+    );
+    expect(tasksNowText(some, trans)).toBe('0 running, 1,234 waiting');
+    expect(
+      tasksNowText({ ...some, running: 3, runningCancelled: 1 }, trans)
+    ).toBe('3 running, 1 of them cancelled, 1,234 waiting');
+  });
+
+  it('is a sentence of its own for each reason, for one task as for several', () => {
+    const words = membersOf(WaitReason).map(([word]) => word);
+    const lines = [1, 2].flatMap(tasks =>
+      [undefined, NOTICE].flatMap(told =>
+        words.flatMap(reason =>
+          waitingLines(
+            of(0, { reason, tasks, ...(told !== undefined && { told }) }),
+            trans
+          )
+        )
+      )
+    );
+    // (only of two reasons more is said once users were told)
+    expect(new Set(lines).size).toBe(2 * (words.length + 2));
+    for (const line of lines) {
+      expect(line).toMatch(/^(1 task waits|2 tasks wait)\b.+\.$/);
+      expect(line).not.toContain('<');
+    }
+  });
+
+  it('takes the place of an empty chart if nothing has run and they wait in vain', () => {
+    const stuck = of(
+      0,
+      { reason: 'input', tasks: 2 },
+      { reason: 'no-worker', tasks: 10, told: NOTICE }
+    );
+    const state = (info: ClusterInfo) => {
+      feed.setClusters(info);
+      return clusterState(ref, taskStreamIcon, trans);
+    };
+    const feed = new FakeFeed();
+    const ref = new ClusterRef({
+      feed,
+      target: {},
+      notebookOf: () => undefined
+    });
+    expect(state(stuck)).toMatchObject({
+      title: '12 tasks wait, none has run yet.',
+      sentence: expect.stringMatching(
+        /^2 tasks wait for their inputs\. 10 tasks wait: .*\. 12 tasks, <b>gpu<\/b>/
+      )
+    });
+    // Something has run, runs, or is about to; or it is not known whether something has.
+    expect(state({ ...stuck, runs: 1 })).toBeNull();
+    expect(state({ ...stuck, running: 1 })).toBeNull();
+    expect(state(of(0, { reason: 'thread', tasks: 9 }))).toBeNull();
+    const before = clusterInfo({ waiting: stuck.waiting! });
+    expect(state(before)).toBeNull();
+    expect(waitsInVain(stuck)).toBe(true);
+  });
+});

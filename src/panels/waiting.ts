@@ -1,0 +1,155 @@
+/** How many tasks wait, for what, and what to do: for the status bar, the sidebar, the strips above the panels and panels that have nothing to show. */
+import type { Trans } from '../base/trans';
+import type { ClusterInfo, WaitingFor } from '../wire/panel-link';
+import { formatCount, runningText } from './format';
+import type { PanelStrip } from './state-view';
+
+/** None of these begins without somebody's doing, or before memory is free. */
+const STUCK: ReadonlySet<WaitingFor['reason']> = new Set([
+  'paused',
+  'no-worker',
+  'no-named',
+  'no-resource'
+]);
+/** They have one notice. */
+const UNPLACED: ReadonlySet<WaitingFor['reason']> = new Set([
+  'no-worker',
+  'no-named',
+  'no-resource'
+]);
+
+/** How many tasks wait; 0 also where it is not known. */
+export function waitingCount({ waiting = [] }: ClusterInfo): number {
+  return waiting.reduce((sum, { tasks }) => sum + tasks, 0);
+}
+
+/** "8 running", "8 running, 3 of them cancelled, 12 waiting", "0 running, 12 waiting". */
+export function tasksNowText(cluster: ClusterInfo, trans: Trans): string {
+  const waiting = waitingCount(cluster);
+  const running = runningText(cluster.running, cluster.runningCancelled, trans);
+  return waiting === 0
+    ? running
+    : trans.__('%1, %2 waiting', running, formatCount(waiting));
+}
+
+/** For what they wait: a sentence for each reason. */
+export function waitingLines(
+  { waiting = [] }: ClusterInfo,
+  trans: Trans
+): string[] {
+  return waiting.map(each => waitingSentence(each, trans));
+}
+
+/** What users were told to do, of all that waits. */
+function toldLines({ waiting = [] }: ClusterInfo): string[] {
+  return waiting.flatMap(({ told }) => told ?? []);
+}
+
+/** Whether tasks wait that do not begin by themselves; paused workers included. */
+export function waitsInVain({ waiting = [] }: ClusterInfo): boolean {
+  return waiting.some(
+    ({ reason, told }) => told !== undefined || STUCK.has(reason)
+  );
+}
+
+/** Why nothing is to be seen yet: the sentences of the reasons, then what to do. */
+export function whyNoneRuns(cluster: ClusterInfo, trans: Trans): string {
+  return [...waitingLines(cluster, trans), ...toldLines(cluster)].join(' ');
+}
+
+/** Tasks that wait in vain, once users were told of them: how many, why, and what to do. */
+export function waitingStrips(
+  { waiting = [] }: ClusterInfo,
+  trans: Trans
+): PanelStrip[] {
+  const unplaced = waiting.filter(({ reason }) => UNPLACED.has(reason));
+  const others = waiting.filter(({ reason }) => !UNPLACED.has(reason));
+  return [unplaced, ...others.map(each => [each])].flatMap(rows => {
+    const lines = rows.flatMap(({ told }) => told ?? []);
+    return lines.length === 0
+      ? []
+      : [
+          {
+            key: `waiting ${rows[0]!.reason}`,
+            tone: 'warning' as const,
+            sentence: rows.map(row => waitingSentence(row, trans)).join(' '),
+            details: { label: trans.__('What to do'), lines }
+          }
+        ];
+  });
+}
+
+function waitingSentence(
+  { reason, tasks, told }: WaitingFor,
+  trans: Trans
+): string {
+  const count = formatCount(tasks);
+  switch (reason) {
+    case 'input':
+      return trans._n(
+        '%2 task waits for its inputs.',
+        '%2 tasks wait for their inputs.',
+        tasks,
+        count
+      );
+    case 'thread':
+      return told === undefined
+        ? trans._n(
+            '%2 task waits for a free thread.',
+            '%2 tasks wait for a free thread.',
+            tasks,
+            count
+          )
+        : trans._n(
+            '%2 task waits for a thread: all are held by tasks that were cancelled or released.',
+            '%2 tasks wait for a thread: all are held by tasks that were cancelled or released.',
+            tasks,
+            count
+          );
+    case 'resource':
+      return told === undefined
+        ? trans._n(
+            '%2 task waits for resources that others have.',
+            '%2 tasks wait for resources that others have.',
+            tasks,
+            count
+          )
+        : trans._n(
+            '%2 task waits for resources that are held by tasks which were cancelled or released.',
+            '%2 tasks wait for resources that are held by tasks which were cancelled or released.',
+            tasks,
+            count
+          );
+    case 'paused':
+      return trans._n(
+        '%2 task waits for workers that are paused or stopped.',
+        '%2 tasks wait for workers that are paused or stopped.',
+        tasks,
+        count
+      );
+    case 'no-worker':
+      return trans._n(
+        '%2 task waits: the cluster has no worker that takes tasks.',
+        '%2 tasks wait: the cluster has no worker that takes tasks.',
+        tasks,
+        count
+      );
+    case 'no-named':
+      return trans._n(
+        '%2 task waits: the workers that may run it (workers=…) are not there.',
+        '%2 tasks wait: the workers that may run them (workers=…) are not there.',
+        tasks,
+        count
+      );
+    case 'no-resource':
+      return trans._n(
+        '%2 task waits: no worker has the resources that it needs (resources=…).',
+        '%2 tasks wait: no worker has the resources that they need (resources=…).',
+        tasks,
+        count
+      );
+    default:
+      // (of an observer that is newer)
+      return trans._n('%2 task waits.', '%2 tasks wait.', tasks, count);
+  }
+}

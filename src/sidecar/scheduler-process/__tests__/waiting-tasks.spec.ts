@@ -1,0 +1,123 @@
+/** The log's account of what waits: what is written, and when. */
+import { WaitReason } from '../../../records/enumerations';
+import type { ClusterState } from '../cluster-state';
+import { WaitingTasks } from '../waiting-tasks';
+import { WaitedCluster } from './waited-cluster';
+
+type Row = { reason: WaitReason; tasks: number; told: string };
+
+describe('what the log says of tasks that wait', () => {
+  let cluster: WaitedCluster;
+  let written: Row[];
+  let looks: number;
+  let waiting: WaitingTasks;
+  let notices: Map<WaitReason, string>;
+
+  beforeEach(() => {
+    cluster = new WaitedCluster();
+    written = [];
+    looks = 0;
+    notices = new Map();
+    const { state } = cluster;
+    waiting = new WaitingTasks(
+      {
+        ...state,
+        log: {
+          waiting: (_: number, rows: readonly Row[]) => written.push(...rows)
+        }
+      } as unknown as ClusterState,
+      { gather: act => act() }
+    );
+  });
+
+  /** Looks, and returns what was written. */
+  function look(): Row[] {
+    written.length = 0;
+    waiting.look(() => {
+      looks++;
+      return notices;
+    });
+    return [...written];
+  }
+
+  it('is what has changed, and nothing as long as nothing has waited', () => {
+    expect(look()).toEqual([]);
+    cluster.join(0, 1);
+    cluster.submit('a b -> c', { want: 'a b c' });
+    expect(look()).toEqual([
+      { reason: WaitReason.Input, tasks: 1, told: '' },
+      { reason: WaitReason.Thread, tasks: 1, told: '' }
+    ]);
+    expect(look()).toEqual([]);
+    notices.set(WaitReason.Thread, 'It waits.');
+    notices.set(WaitReason.NoWorker, 'Nothing waits for this.');
+    expect(look()).toEqual([
+      { reason: WaitReason.Thread, tasks: 1, told: 'It waits.' }
+    ]);
+    cluster.s.finish(0, 'a');
+    cluster.s.finish(0, 'b');
+    cluster.s.finish(0, 'c');
+    expect(look()).toEqual([
+      { reason: WaitReason.Input, tasks: 0, told: '' },
+      { reason: WaitReason.Thread, tasks: 0, told: '' }
+    ]);
+    expect(look()).toEqual([]);
+  });
+
+  it('is not looked for while nobody would see it, and told anew to who comes', () => {
+    cluster.submit('a', { want: 'a' });
+    waiting.viewed(false);
+    expect(look()).toEqual([]);
+    expect(looks).toBe(0);
+    waiting.viewed(true);
+    expect(look()).toEqual([
+      { reason: WaitReason.NoWorker, tasks: 1, told: '' }
+    ]);
+    // Its observer may be another one by then.
+    waiting.viewed(false);
+    waiting.viewed(true);
+    expect(look()).toContainEqual({
+      reason: WaitReason.NoWorker,
+      tasks: 1,
+      told: ''
+    });
+    // It ends unseen: who comes then is told that none waits.
+    waiting.viewed(false);
+    cluster.s.cancel('a');
+    look();
+    waiting.viewed(true);
+    expect(look()).toContainEqual({
+      reason: WaitReason.NoWorker,
+      tasks: 0,
+      told: ''
+    });
+    expect(look()).toEqual([]);
+  });
+
+  it('is as long as one can read, however long the notice is', () => {
+    cluster.submit('a', { want: 'a' });
+    notices.set(WaitReason.NoWorker, 'x'.repeat(1e6));
+    const [row] = look();
+    expect(row!.told.length).toBeLessThan(2100);
+  });
+
+  it('counts of paused and stopped workers as running what they have told', () => {
+    const session = cluster.join(0, 2);
+    cluster.submit('a b c', { want: 'a b c' });
+    expect(look()).toEqual([{ reason: WaitReason.Thread, tasks: 1, told: '' }]);
+    cluster.runs('a', 3);
+    session.standing = 'stopped';
+    expect(look()).toEqual([
+      { reason: WaitReason.Thread, tasks: 0, told: '' },
+      { reason: WaitReason.Paused, tasks: 2, told: '' }
+    ]);
+    session.standing = 'well';
+    session.isPaused = true;
+    expect(look()).toEqual([]);
+    session.isPaused = false;
+    expect(look()).toEqual([
+      { reason: WaitReason.Thread, tasks: 1, told: '' },
+      { reason: WaitReason.Paused, tasks: 0, told: '' }
+    ]);
+  });
+});
