@@ -6,10 +6,10 @@ const ROUNDS = 3;
 const FIRST_COME = 24;
 /** From this share of all thread time a function matters: below it, its bar is a line. */
 const NOTABLE_SHARE = 0.005;
-/** A late function takes the slot of one that is lighter by this factor, so that two of about one weight do not take it from each other in turns. */
+/** A function takes what one has that is lighter by this factor, so that two of about one weight do not take it from each other in turns. */
 const HEAVIER = 2;
-/** Late functions whose weight is known. */
-const MOST_LATE = 4096;
+/** Functions whose weight is known. */
+const MOST_WEIGHTS = 4096;
 /** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
 export const STEP = 5;
 
@@ -36,35 +36,51 @@ export function fnv1a32(text: string): number {
  *     "add" → 7 (taken)   slot 0, round 0        (7 + 5) mod 12
  *
  * Late functions get the third dozen by their seconds: the first that have a notable share of the thread time, each until one needs it that
- * has much more. That, too, depends on the log alone, and not on when or what somebody asked.
+ * has much more. Of those that share a slot the one that has much more is plain (round 0), whichever came first; the slot stays.
+ *
+ * The log of a notebook's next cluster begins with the table of the one before: a name has its colour before it comes. One that does not come
+ * again gives its colour to a new name that finds none.
+ *
+ * All of that depends on the logs alone, and not on when or what somebody asked.
  */
 export class FunctionSlots {
   private readonly _slots = new Map<string, Slot>();
-  /** Seconds of late functions, in any unit; of no more than {@link MOST_LATE}. */
+  /** Of these, who has got one by its seconds. */
+  private readonly _late = new Set<string>();
+  /** Of these, who is of the log before and has not come in this one. */
+  private readonly _unseen = new Set<string>();
+  /** Seconds in the log before. A name weighs as much in this one until it has run for longer. */
+  private readonly _weightsBefore = new Map<string, number>();
+  /** Seconds; of no more than {@link MOST_WEIGHTS} functions. */
   private readonly _weights = new Map<string, number>();
+  /** Of all functions. */
+  private _whole = 0;
   /** Whether slots of the third dozen have been given: then only who has got heavier may get one. */
   private _hasGiven = false;
 
-  /** The slot of a name; a name that is new takes one. */
+  /** @param _before - of the log before; it is read when the first name comes, for that log may still be read meanwhile. */
+  constructor(private _before: FunctionSlots | null = null) {}
+
+  /** The slot of a name; a name that is new takes one that is free. */
   assign(name: string): Slot {
+    this._inherit();
     const known = this._slots.get(name);
     if (known !== undefined) {
+      this._unseen.delete(name);
       return known;
     }
-    const round = Math.floor(this._slots.size / SLOTS);
-    if (round >= ROUNDS) {
+    if (this._slots.size >= ROUNDS * SLOTS) {
       return OTHER_SLOT;
     }
-    const taken = new Set<number>();
-    for (const slot of this._slots.values()) {
-      if (slot.round === round) {
-        taken.add(slot.slot);
-      }
+    const rounds = Array.from({ length: SLOTS }, () => new Set<number>());
+    for (const { slot, round } of this._slots.values()) {
+      rounds[slot]!.add(round);
     }
-    let slot = fnv1a32(name) % SLOTS;
-    while (taken.has(slot)) {
-      slot = (slot + STEP) % SLOTS;
-    }
+    const fewest = Math.min(...rounds.map(({ size }) => size));
+    const slot = steps(name).find(each => rounds[each]!.size === fewest)!;
+    const round = [...Array(ROUNDS).keys()].find(
+      each => !rounds[slot]!.has(each)
+    )!;
     const assigned = { slot, round };
     this._slots.set(name, assigned);
     return assigned;
@@ -72,37 +88,40 @@ export class FunctionSlots {
 
   /** A name appears in the log: it takes a slot while there are slots for first comers. */
   meet(name: string): void {
-    if (!this.hasLateOnes) {
+    this._inherit();
+    if (this._slots.has(name) || this._firstComers < FIRST_COME) {
       this.assign(name);
+      return;
     }
-  }
-
-  /** The slots of first comers are taken: whoever comes is late. */
-  get hasLateOnes(): boolean {
-    return this._slots.size >= FIRST_COME;
+    const gone = this._goneFor(name);
+    if (gone !== undefined) {
+      this._replace(gone, name);
+    }
   }
 
   /**
    * Functions ran for longer.
    *
-   * @param more - by name: by how much; those of first comers do not count.
-   * @param whole - the thread time of all functions, in the same unit.
+   * @param more - by name: by how many seconds.
+   * @param whole - the thread time of all functions, in seconds.
    */
   weigh(more: ReadonlyMap<string, number>, whole: number): void {
-    const late = [...more.keys()].filter(name => !this._isFirstComer(name));
-    for (const name of late) {
-      this._weights.set(name, this._weight(name) + more.get(name)!);
+    this._inherit();
+    this._whole = whole;
+    for (const [name, seconds] of more) {
+      this._weights.set(name, (this._weights.get(name) ?? 0) + seconds);
+      this._unseen.delete(name);
     }
-    if (this.hasLateOnes) {
+    if (this._firstComers >= FIRST_COME) {
       // The largest first: many small functions must not turn the one that matters grey.
-      const waiting = this._hasGiven ? late : [...this._weights.keys()];
+      const waiting = this._hasGiven ? more : this._weights;
       this._hasGiven = true;
-      waiting
-        .filter(name => this._weight(name) >= NOTABLE_SHARE * whole)
-        .sort((a, b) => this._weight(b) - this._weight(a) || (a < b ? -1 : 1))
+      this._notable(waiting.keys())
+        .filter(name => !this._slots.has(name))
         .forEach(name => this._give(name));
     }
-    if (this._weights.size > MOST_LATE) {
+    this._notable(more.keys()).forEach(name => this._makePlain(name));
+    if (this._weights.size > MOST_WEIGHTS) {
       this._forgetLightest();
     }
   }
@@ -112,37 +131,112 @@ export class FunctionSlots {
     return this._slots.get(name) ?? OTHER_SLOT;
   }
 
-  private _weight(name: string): number {
-    return this._weights.get(name) ?? 0;
-  }
-
-  private _isFirstComer(name: string): boolean {
-    const slot = this._slots.get(name);
-    return slot !== undefined && slot.round < FIRST_COME / SLOTS;
-  }
-
-  private _give(name: string): void {
-    if (this._slots.has(name)) {
+  private _inherit(): void {
+    const before = this._before;
+    this._before = null;
+    if (before === null) {
       return;
     }
-    if (this._slots.size === ROUNDS * SLOTS) {
-      const lightest = [...this._slots.keys()]
-        .slice(FIRST_COME)
-        .reduce((a, b) => (this._weight(b) < this._weight(a) ? b : a));
-      if (this._weight(lightest) > this._weight(name) / HEAVIER) {
-        return;
+    // (of a log that nobody has looked at: what it would begin with)
+    before._inherit();
+    for (const [name, slot] of before._slots) {
+      this._slots.set(name, slot);
+      this._unseen.add(name);
+      if (before._late.has(name)) {
+        this._late.add(name);
       }
-      this._slots.delete(lightest);
+      if (!before._unseen.has(name)) {
+        this._weightsBefore.set(name, before._weights.get(name) ?? 0);
+      }
     }
-    this.assign(name);
+  }
+
+  private _weight(name: string): number {
+    return Math.max(
+      this._weights.get(name) ?? 0,
+      this._weightsBefore.get(name) ?? 0
+    );
+  }
+
+  private get _firstComers(): number {
+    return this._slots.size - this._late.size;
+  }
+
+  /** Those that matter, the heaviest first. */
+  private _notable(names: Iterable<string>): string[] {
+    return [...names]
+      .filter(name => this._weight(name) >= NOTABLE_SHARE * this._whole)
+      .sort((a, b) => this._weight(b) - this._weight(a) || (a < b ? -1 : 1));
+  }
+
+  /** A first comer of the log before that has not come in this one: one whose colour is nearest to what a new name prefers, plain if it can be. */
+  private _goneFor(name: string): string | undefined {
+    const gone = [...this._unseen].filter(each => !this._late.has(each));
+    const order = steps(name);
+    const rank = (each: string): number => {
+      const { slot, round } = this._slots.get(each)!;
+      return order.indexOf(slot) * ROUNDS + round;
+    };
+    return gone.sort((a, b) => rank(a) - rank(b))[0];
+  }
+
+  /** Those that matter and came late: while there are colours, then for one that has not come, then for a much lighter one. */
+  private _give(name: string): void {
+    if (this._slots.size < ROUNDS * SLOTS) {
+      this.assign(name);
+      this._late.add(name);
+      return;
+    }
+    const lightest = [...this._late].reduce((a, b) =>
+      this._lateWeight(b) < this._lateWeight(a) ? b : a
+    );
+    if (this._lateWeight(lightest) <= this._weight(name) / HEAVIER) {
+      this._late.delete(lightest);
+      this._late.add(name);
+      this._replace(lightest, name);
+    }
+  }
+
+  /** Of one that has not come: none. */
+  private _lateWeight(name: string): number {
+    return this._unseen.has(name) ? -1 : this._weight(name);
+  }
+
+  private _replace(leaves: string, comes: string): void {
+    const slot = this._slots.get(leaves)!;
+    this._slots.delete(leaves);
+    this._unseen.delete(leaves);
+    this._slots.set(comes, slot);
+  }
+
+  /** It takes the place of a much lighter function of its slot that has fewer lines, which gets its own. */
+  private _makePlain(name: string): void {
+    const { slot, round } = this.of(name);
+    const most = this._weight(name) / HEAVIER;
+    const lighter = [...this._slots]
+      .filter(
+        ([other, of]) =>
+          of.slot === slot && of.round < round && this._weight(other) <= most
+      )
+      .sort(([, a], [, b]) => a.round - b.round)[0];
+    if (slot >= 0 && lighter !== undefined) {
+      this._slots.set(name, lighter[1]);
+      this._slots.set(lighter[0], { slot, round });
+    }
   }
 
   private _forgetLightest(): void {
     const without = [...this._weights.keys()]
       .filter(name => !this._slots.has(name))
       .sort((a, b) => this._weight(a) - this._weight(b));
-    for (const name of without.slice(0, MOST_LATE / 2)) {
+    for (const name of without.slice(0, MOST_WEIGHTS / 2)) {
       this._weights.delete(name);
     }
   }
+}
+
+/** All slots, in the order in which a name prefers them. */
+function steps(name: string): number[] {
+  const first = fnv1a32(name) % SLOTS;
+  return Array.from({ length: SLOTS }, (_, i) => (first + i * STEP) % SLOTS);
 }

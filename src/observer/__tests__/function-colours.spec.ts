@@ -79,7 +79,9 @@ describe('the colours of functions', () => {
     const plain = logOfMany();
     const expected = colours(plain);
     for (const name of LARGE) {
-      expect(plain.slots.of(name)).toMatchObject({ round: 2 });
+      // Those that came first are light.
+      expect(plain.slots.of(name)).toMatchObject({ round: 0 });
+      expect(plain.slots.of(name).slot).toBeGreaterThanOrEqual(0);
     }
     for (const name of ['little', 'small29']) {
       expect(plain.slots.of(name).slot).toBe(-1);
@@ -173,7 +175,7 @@ describe('the colours of functions', () => {
       ])
     ].forEach(block => ingestBlock(log, block));
     ask(log, 'fine-metrics', { filter: { functions: ['tiny'] } });
-    expect(log.slots.of('early').round).toBe(2);
+    expect(log.slots.of('early').slot).toBeGreaterThanOrEqual(0);
     expect(log.slots.of('tiny').slot).toBe(-1);
   });
 });

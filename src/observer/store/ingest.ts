@@ -269,7 +269,7 @@ function ingestFine(log: LogStore, block: RowsOf<'fine'>): void {
   }
   if (log.hasTaskSums) {
     noteTold(log, block);
-    settleLate(log);
+    settleSeconds(log);
   }
 }
 
@@ -280,7 +280,7 @@ function noteTold(log: LogStore, block: RowsOf<'fine'>): void {
   for (let i = 0; i < block.rows; i++) {
     if (isOf(unit[i]!, 'seconds') && isOf(context[i]!, IN_TASKS)) {
       log.toldSeconds += value[i]!;
-      log.lateFunctions.addAny(fn[i]!, value[i]!);
+      log.functionSeconds.add(fn[i]!, value[i]!);
     }
   }
 }
@@ -449,7 +449,7 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
       // As below: of most runs.
       log.held.addExecutions(cell, 1);
       bookUndivided(log.held, cell, length, cpu[i]!);
-      noteLate(log, fn[i]!, nanoseconds(length));
+      noteSeconds(log, fn[i]!, nanoseconds(length));
       continue;
     }
     log.held.addExecutions(cell, undividedExecutions(status[i]!, parts));
@@ -468,7 +468,7 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
       sink
     );
   }
-  settleLate(log);
+  settleSeconds(log);
   dropOverdueRuns(log);
 }
 
@@ -513,7 +513,7 @@ function ingestParts(log: LogStore, block: RowsOf<'parts'>): void {
       attachPart(log, first + i, runRow, columns.start[runRow & CHUNK_MASK]!);
     }
   }
-  settleLate(log);
+  settleSeconds(log);
   dropOverdueParts(log);
 }
 
@@ -657,21 +657,21 @@ function countRun(
 function heldSink(log: LogStore): NanosecondSink {
   return (span, fn, activity, ns) => {
     log.held.addNanoseconds(log.held.cell(span, fn), activity, ns);
-    noteLate(log, fn, ns);
+    noteSeconds(log, fn, ns);
   };
 }
 
-function noteLate(log: LogStore, fn: number, ns: Nanoseconds): void {
+function noteSeconds(log: LogStore, fn: number, ns: Nanoseconds): void {
   // (else rows of `fine` say it, also of tasks that ran before anybody watched)
   if (!log.hasTaskSums) {
-    log.lateFunctions.add(fn, ns);
+    log.functionSeconds.add(fn, ns * 1e-9);
   }
 }
 
-function settleLate(log: LogStore): void {
-  log.lateFunctions.settle(
+function settleSeconds(log: LogStore): void {
+  log.functionSeconds.settle(
     fn => log.name(fn),
-    log.hasTaskSums ? log.toldSeconds : log.totalNanoseconds
+    log.hasTaskSums ? log.toldSeconds : log.totalNanoseconds * 1e-9
   );
 }
 

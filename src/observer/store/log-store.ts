@@ -10,10 +10,10 @@ import { ClusterShape } from './cluster-shape';
 import { CHUNK_MASK, CHUNK_ROWS, ColumnTable } from './column-table';
 import { DurationClasses, ZonedRows } from './duration-classes';
 import { FineSums } from './fine-sums';
+import { FunctionSeconds } from './function-seconds';
 import { GivenUpTimes } from './given-up-times';
 import { IdIndex } from './id-index';
 import { InferredTime } from './inferred-time';
-import { LateFunctions } from './late-functions';
 import { type MeterFigure, MeterSums } from './meter-sums';
 import { NameSketch } from './name-sketch';
 import { RetiredCells } from './retired-cells';
@@ -134,8 +134,8 @@ export class LogStore {
   readonly frameRows: IdIndex;
 
   /** Colours of functions, and of the files of profile frames. */
-  readonly slots = new FunctionSlots();
-  readonly lateFunctions = new LateFunctions(this.slots);
+  readonly slots: FunctionSlots;
+  readonly functionSeconds: FunctionSeconds;
   readonly fileSlots = new FileSlots();
   /** Of the names of functions that ran. */
   readonly functionSketch = new NameSketch();
@@ -212,8 +212,11 @@ export class LogStore {
 
   constructor(
     readonly logId: string,
-    bounds: StoreBounds = {}
+    bounds: StoreBounds = {},
+    slotsBefore: FunctionSlots | null = null
   ) {
+    this.slots = new FunctionSlots(slotsBefore);
+    this.functionSeconds = new FunctionSeconds(this.slots);
     const table = <T extends keyof StoreBounds & TableName>(
       name: T,
       changing: readonly string[] = []

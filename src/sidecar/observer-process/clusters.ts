@@ -6,6 +6,8 @@ import {
 import type { Slices } from '../../observer/folds/context';
 import type { NameSketch } from '../../observer/store/name-sketch';
 import type { ClusterInfo } from '../../wire/panel-link';
+import { BoundedMap } from '../../base/bounded-map';
+import type { FunctionSlots } from '../../observer/function-slots';
 import { Answers } from './answers';
 import { ObservedCluster, type OpenFields } from './observed-cluster';
 import { RefusedSources } from './refused-sources';
@@ -28,6 +30,8 @@ const OVERHEAD = 1.6;
 const MOST_ENDED = 200;
 /** Clusters whose history was dropped are still listed: at most this many. */
 const FORGOTTEN_LISTED = 20;
+/** Notebooks and programs whose next cluster has the colours of the one before; of each half a megabyte at most, with thousands of functions. */
+const MOST_COLOURED = 32;
 
 export type ClusterEntry = {
   readonly cluster: ObservedCluster;
@@ -49,6 +53,10 @@ type ClustersOptions = {
 export class Clusters {
   private readonly _entries = new Map<string, ClusterEntry>();
   private _forgotten: Forgotten[] = [];
+  /** By {@link colouredAs}: colours of functions of the newest cluster, with which the next one begins. */
+  private readonly _colours = new BoundedMap<string, FunctionSlots>(
+    MOST_COLOURED
+  );
   private readonly _lostTimers = new Map<string, NodeJS.Timeout>();
   private readonly _listeners = new Set<() => void>();
   private _isReadingBeforeDrop = false;
@@ -126,8 +134,10 @@ export class Clusters {
     const cluster = new ObservedCluster(
       open,
       boundsFor(this._budgetBytes),
-      why => this._options.note(`${open.name}: a block was left out: ${why}`)
+      why => this._options.note(`${open.name}: a block was left out: ${why}`),
+      this._colours.get(colouredAs(open)) ?? null
     );
+    this._colours.set(colouredAs(open), cluster.slots);
     this._entries.delete(open.clusterId);
     this._forgotten = this._forgotten.filter(
       ({ info }) => info.cluster !== open.clusterId
@@ -259,4 +269,9 @@ export class Clusters {
       listener();
     }
   }
+}
+
+/** Clusters of one notebook, else those of one name, have the same colours. */
+function colouredAs({ notebook, name }: OpenFields): string {
+  return JSON.stringify(notebook?.path ? { path: notebook.path } : { name });
 }

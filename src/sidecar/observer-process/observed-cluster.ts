@@ -6,6 +6,7 @@ import {
   filterKey,
   type CompiledFilter
 } from '../../observer/filter';
+import type { FunctionSlots } from '../../observer/function-slots';
 import { ingestBlock, ingestBroken } from '../../observer/store/ingest';
 import type { ClientRow } from '../../observer/store/cluster-clients';
 import { blockRows } from '../../observer/store/block-rows';
@@ -83,15 +84,19 @@ export class ObservedCluster {
   private readonly _tiles = new BoundedMap<string, TileMaker>(FILTERS_KEPT);
   private readonly _listeners = new Set<() => void>();
 
-  /** @param _onBroken - Told what is wrong with a block, when it is read. */
+  /**
+   * @param _onBroken - Told what is wrong with a block, when it is read.
+   * @param slotsBefore - Colours of functions, of the cluster of the same notebook before.
+   */
   constructor(
     open: OpenFields,
     bounds: StoreBounds = {},
-    private readonly _onBroken: (why: string) => void = () => undefined
+    private readonly _onBroken: (why: string) => void = () => undefined,
+    slotsBefore: FunctionSlots | null = null
   ) {
     this._open = open;
     this._process = new SourceProcess(open.pid);
-    this._store = new LogStore(open.logId, bounds);
+    this._store = new LogStore(open.logId, bounds, slotsBefore);
   }
 
   /**
@@ -101,6 +106,11 @@ export class ObservedCluster {
   get store(): LogStore {
     this._readBlocks();
     return this._store;
+  }
+
+  /** Colours of functions, as far as blocks have been read. */
+  get slots(): FunctionSlots {
+    return this._store.slots;
   }
 
   /** The newest block that is here, read or not. */

@@ -1,22 +1,14 @@
-import type { Nanoseconds } from '../../base/brand';
+import type { Seconds } from '../../base/brand';
 import type { FunctionSlots } from '../function-slots';
 
-/** The seconds of functions that came too late for a colour of the first dozens, until their block is in: then they may get one of the last. */
-export class LateFunctions {
+/** How much longer functions ran, until their block is in: then some may get another colour. */
+export class FunctionSeconds {
   /** By name id. */
   private readonly _more = new Map<number, number>();
 
   constructor(private readonly _slots: FunctionSlots) {}
 
-  /** For each booking: there are none while the functions are few. */
-  add(fn: number, ns: Nanoseconds): void {
-    if (this._slots.hasLateOnes) {
-      this.addAny(fn, ns);
-    }
-  }
-
-  /** Also while nobody is late: of functions that have run without any run in the log. */
-  addAny(fn: number, more: number): void {
+  add(fn: number, more: Seconds): void {
     this._more.set(fn, (this._more.get(fn) ?? 0) + more);
   }
 
@@ -26,7 +18,7 @@ export class LateFunctions {
    * @param nameOf - several ids may have one name.
    * @param whole - of all functions, since the log began.
    */
-  settle(nameOf: (fn: number) => string, whole: number): void {
+  settle(nameOf: (fn: number) => string, whole: Seconds): void {
     if (this._more.size === 0) {
       return;
     }
