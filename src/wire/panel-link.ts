@@ -985,6 +985,7 @@ export type MemoryResult = {
   readonly lostLeftOut?: number;
   readonly runs: readonly {
     readonly run: number;
+    /** No two runs have the same: those that were given one label are numbered, "fit", "fit (2)". */
     readonly label: string;
     readonly measure: string;
     readonly intervalSeconds: number;

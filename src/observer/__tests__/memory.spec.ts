@@ -56,6 +56,36 @@ function at(
 }
 
 describe('memory', () => {
+  it('tells runs of one label apart, and leaves other labels as they are', () => {
+    const labelsOf = (labels: readonly string[]): string[] => {
+      const log = new LogStore('labels');
+      const runs = labels.map((label, run) => ({
+        run,
+        measure: 1,
+        interval: 0.5,
+        start: run,
+        stopped: run + 1,
+        label
+      }));
+      ingestBlock(log, rowsToBlock(1, 'names', [{ id: 1, text: 'process' }]));
+      ingestBlock(log, rowsToBlock(2, 'memoryRuns', runs));
+      return ask(log, 'memory').runs.map(({ label }) => label);
+    };
+    expect(labelsOf(['fit', 'load', 'fit', 'fit'])).toEqual([
+      'fit',
+      'load',
+      'fit (2)',
+      'fit (3)'
+    ]);
+    expect(labelsOf(['a', 'a', 'a (2)', 'a', 'a (2)'])).toEqual([
+      'a',
+      'a (3)',
+      'a (2)',
+      'a (4)',
+      'a (2) (2)'
+    ]);
+  });
+
   it('draws nothing where the source measures nothing', () => {
     const log = new LogStore('local');
     const samples = [0, 1, 2].map(t => ({

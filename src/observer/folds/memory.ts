@@ -396,12 +396,13 @@ function* memoryRuns(
     Math.max(16, Math.floor(MOST_POINTS_IN_ALL / 2 / (samples.size + 1)))
   );
   const runs = recordings.toSorted((a, b) => a.run - b.run);
-  return runs.map(row => {
+  const labels = labelsApart(runs.map(({ label }) => label));
+  return runs.map((row, i) => {
     const of = samples.get(row.run) ?? { t: [], bytes: [] };
     const range = { from: of.t[0] ?? row.start, to: of.t.at(-1) ?? row.start };
     return {
       run: row.run,
-      label: row.label,
+      label: labels[i]!,
       measure: row.measure,
       intervalSeconds: row.interval,
       start: row.start,
@@ -409,6 +410,23 @@ function* memoryRuns(
       ...figuresOf(of),
       ...drawn(of, range, points)
     };
+  });
+}
+
+/** Runs with one label are told apart by a number, as files of one name are: "fit", "fit (2)", "fit (3)". The first keeps its label as it is. */
+function labelsApart(labels: readonly string[]): string[] {
+  const taken = new Set(labels);
+  const numbers = new Map<string, number>();
+  return labels.map(label => {
+    let number = (numbers.get(label) ?? 0) + 1;
+    let apart = label;
+    if (number > 1) {
+      for (; taken.has(`${label} (${number})`); number++);
+      apart = `${label} (${number})`;
+      taken.add(apart);
+    }
+    numbers.set(label, number);
+    return apart;
   });
 }
 
