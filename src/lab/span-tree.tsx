@@ -107,6 +107,9 @@ export function SpanTree(props: SpanTreeProps): JSX.Element {
       role="tree"
       aria-label={props.trans.__('Spans')}
       aria-multiselectable="true"
+      style={
+        { '--sw-time-width': `${longestTime(rows)}ch` } as React.CSSProperties
+      }
       onKeyDown={onKeyDown}
     >
       {branch(null)}
@@ -279,14 +282,29 @@ function Figures(props: {
         <span style={{ width: `${Math.min(100, 100 * node.share)}%` }} />
       </span>
       <span className="sw-span-tree-time" aria-hidden="true">
-        {formatDuration(
-          pass?.kind === 'one' ? (pass.took ?? node.seconds) : node.seconds
-        )}
+        {timeText(node)}
       </span>
       <span className="sw-span-tree-tasks" aria-hidden="true">
         <Work node={node} trans={trans} />
       </span>
     </>
+  );
+}
+
+function timeText({ pass, seconds }: SpanNode): string {
+  return formatDuration(
+    pass?.kind === 'one' ? (pass.took ?? seconds) : seconds
+  );
+}
+
+/** In letters. (A letter is at most as wide as a digit but for m, and spaces and points make up for that.) */
+function longestTime(rows: readonly VisibleSpan[]): number {
+  return rows.reduce(
+    (longest, { node }) =>
+      node.pass?.kind === 'all'
+        ? longest
+        : Math.max(longest, timeText(node).length),
+    0
   );
 }
 

@@ -32,3 +32,14 @@ it('keeps its number whole beside what it counts, and has the full name in its t
     expect(titles[0]![1]).toMatch(/22,500.executions/);
   });
 });
+
+it('leaves names what the longest time shown does not need', () => {
+  const widthIn = (drawing: string) =>
+    renderedSpanTree(drawnSpans(drawing), host =>
+      host
+        .querySelector<HTMLElement>('[role="tree"]')!
+        .style.getPropertyValue('--sw-time-width')
+    );
+  expect(widthIn('sums 2')).toBe('6ch');
+  expect(widthIn('chunks 217\nsums 2')).toBe('10ch');
+});
