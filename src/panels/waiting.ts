@@ -32,17 +32,14 @@ export function tasksNowText(cluster: ClusterInfo, trans: Trans): string {
     : trans.__('%1, %2 waiting', running, formatCount(waiting));
 }
 
-/** For what they wait: a sentence for each reason. */
-export function waitingLines(
-  { waiting = [] }: ClusterInfo,
-  trans: Trans
-): string[] {
-  return waiting.map(each => waitingSentence(each, trans));
+/** For what they wait: a sentence for each reason, what begins by itself last. */
+export function waitingLines(cluster: ClusterInfo, trans: Trans): string[] {
+  return worstFirst(cluster).map(each => waitingSentence(each, trans));
 }
 
-/** What users were told to do, of all that waits. */
-function toldLines({ waiting = [] }: ClusterInfo): string[] {
-  return waiting.flatMap(({ told }) => told ?? []);
+/** The observer tells what is done by the cluster itself first. */
+function worstFirst({ waiting = [] }: ClusterInfo): readonly WaitingFor[] {
+  return [...waiting].reverse();
 }
 
 /** Whether tasks wait that do not begin by themselves; paused workers included. */
@@ -52,31 +49,42 @@ export function waitsInVain({ waiting = [] }: ClusterInfo): boolean {
   );
 }
 
-/** Why nothing is to be seen yet: the sentences of the reasons, then what to do. */
+/** Why nothing is to be seen yet, and what to do: the notices, and sentences on what they are not about. */
 export function whyNoneRuns(cluster: ClusterInfo, trans: Trans): string {
-  return [...waitingLines(cluster, trans), ...toldLines(cluster)].join(' ');
+  return notices(cluster)
+    .flatMap(({ rows, told }) =>
+      told.length > 0 ? told : rows.map(row => waitingSentence(row, trans))
+    )
+    .join(' ');
 }
 
 /** Tasks that wait in vain, once users were told of them: how many, why, and what to do. */
 export function waitingStrips(
-  { waiting = [] }: ClusterInfo,
+  cluster: ClusterInfo,
   trans: Trans
 ): PanelStrip[] {
+  return notices(cluster)
+    .filter(({ told }) => told.length > 0)
+    .map(({ rows, told }) => ({
+      key: `waiting ${rows[0]!.reason}`,
+      tone: 'warning',
+      sentence: rows.map(row => waitingSentence(row, trans)).join(' '),
+      details: { label: trans.__('What to do'), lines: told }
+    }));
+}
+
+/** What waits, by the notice that is about it; `told` is empty where there is none. */
+function notices(cluster: ClusterInfo): {
+  readonly rows: readonly WaitingFor[];
+  readonly told: readonly string[];
+}[] {
+  const waiting = worstFirst(cluster);
   const unplaced = waiting.filter(({ reason }) => UNPLACED.has(reason));
   const others = waiting.filter(({ reason }) => !UNPLACED.has(reason));
-  return [unplaced, ...others.map(each => [each])].flatMap(rows => {
-    const lines = rows.flatMap(({ told }) => told ?? []);
-    return lines.length === 0
-      ? []
-      : [
-          {
-            key: `waiting ${rows[0]!.reason}`,
-            tone: 'warning' as const,
-            sentence: rows.map(row => waitingSentence(row, trans)).join(' '),
-            details: { label: trans.__('What to do'), lines }
-          }
-        ];
-  });
+  return [
+    ...(unplaced.length > 0 ? [unplaced] : []),
+    ...others.map(each => [each])
+  ].map(rows => ({ rows, told: rows.flatMap(({ told }) => told ?? []) }));
 }
 
 function waitingSentence(

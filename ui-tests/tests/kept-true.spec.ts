@@ -188,7 +188,9 @@ client.run(fill, workers=[0])`,
     `def let_go():
     del builtins.kept
 
-client.run(let_go, workers=[0])`
+client.run(let_go, workers=[0])`,
+    `stuck = client.map(abs, [1, 2, 3], resources={"GPU": 1})`,
+    `client.cancel(stuck)`
   ]);
   await notebook.run(0);
   await notebook.run(1);
@@ -229,4 +231,20 @@ client.run(let_go, workers=[0])`
   for (const panel of panels) {
     await expect(panel.region).not.toContainText('paused: memory full');
   }
+  await test.step('as is that tasks wait in vain', async () => {
+    await notebook.run(4);
+    const waits = '3 tasks wait: no worker has the resources that they need';
+    for (const panel of panels) {
+      await expect(panel.region.getByText(waits)).toBeVisible();
+    }
+    const status = lab.page.getByRole('button', { name: /^Spanwise: / });
+    await expect(status).toContainText('0 running, 3 waiting');
+    await stream.tool('What to do').click();
+    await expect(stream.region).toContainText('--resources GPU=1');
+    await notebook.run(5);
+    for (const panel of panels) {
+      await expect(panel.region).not.toContainText('3 tasks wait');
+    }
+    await expect(status).not.toContainText('waiting');
+  });
 });

@@ -68,8 +68,8 @@ it('is of the notebook in front, whatever is newer', async () => {
   feed.setClusters(one, { ...two, running: 7, runningCancelled: 2 });
   expect(await text()).toContain('7 running, 2 of them cancelled ·');
   const waiting = [
-    { reason: 'no-resource', tasks: 12 },
-    { reason: 'input', tasks: 1 }
+    { reason: 'input', tasks: 1 },
+    { reason: 'no-resource', tasks: 12 }
   ] as const;
   feed.setClusters(one, { ...two, running: 0, waiting });
   expect(await text()).toContain('· 0 running, 13 waiting ·');
