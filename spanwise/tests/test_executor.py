@@ -13,17 +13,20 @@ import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from spanwise.measure.bell import Bell
 from spanwise.measure.fine import Ledger
 from spanwise.measure.looks import RUNNING_SECONDS
 from spanwise.measure.names import Names
 from spanwise.measure.parts import Part
-from spanwise.measure.steps import SENT, run_parts
+from spanwise.measure.steps import LONG_SECONDS, SENT, run_parts
 from spanwise.measure.waits import Waits
 from spanwise.records.enumerations import (
     KIND_COMPUTE,
@@ -33,10 +36,13 @@ from spanwise.records.enumerations import (
     RUN_OK,
 )
 from spanwise.tests.disturbance import Disturbance
+from spanwise.wire.rows import PART_CPU
 from spanwise.worker import watch as watching
 from spanwise.worker.executor import (
     FLUSH_SECONDS,
     QUICK_SECONDS,
+    SHORT_SECONDS,
+    UNREAD_SECONDS,
     WAITING_SECONDS,
     Executor,
 )
@@ -47,6 +53,8 @@ from spanwise.worker.watch import MEMORY_SECONDS, RESTING_MEMORY_SECONDS, Watch
 from spanwise.worker.worker import Worker
 
 LIMIT_SECONDS = 60.0
+#: Place of the column in a row of `finished.runs`.
+RUN_CPU = 6
 
 
 def entry_of(run: int) -> Entry:
@@ -283,22 +291,91 @@ def test_a_run_that_had_to_wait_is_no_long_one(
     assert opened.quick is (before if quick is None else quick)
 
 
-class Timed:
-    """An executor whose runs take as long as they are told, without computing."""
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0.0, 3.0 * SHORT_SECONDS),
+            st.sampled_from([0.0, 0.2, 1.0]),
+            st.sampled_from(["number", "list", "error", "fused", "looked at"]),
+        ),
+        max_size=30,
+    ),
+    st.integers(1, 40),
+)
+@example([(0.5 * SHORT_SECONDS, 0.2, "number")], 400)
+@example([(0.5 * SHORT_SECONDS, 0.0, "number"), (SHORT_SECONDS, 1.0, "fused")], 2)
+def test_runs_get_the_cpu_of_their_thread(
+    drawn: list[tuple[float, float, str]], repeats: int
+) -> None:
+    """Also short ones, after which its clock is not read; and none of them less than nothing."""
+    wall, thread = [100.0], [10.0]
 
-    def __init__(self, worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.wall = 100.0
+    def run_of(seconds: float, on_core: float, what: str) -> Any:
+        def run(*_: Any) -> Any:
+            wall[0] += seconds
+            thread[0] += seconds * on_core
+            if what == "error":
+                raise RuntimeError
+            return [1] if what == "list" else 1
+
+        return run
+
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        for module in ("spanwise.worker.executor", "spanwise.measure.steps"):
+            patch.setattr(f"{module}.perf_counter", lambda: wall[0])
+            patch.setattr(f"{module}.thread_time", lambda: thread[0])
+        worker = Worker(0, "w", 1, 0.0, Path(folder))
+        executor = Executor(worker, 0)
+        executor.core_wait = Waits(worker.ledger)
+        executor._read_clocks()
+        for seconds, on_core, what in drawn * repeats:
+            run = run_of(seconds, on_core, what)
+            parts = [(run, (), 5, 6, None)] if what == "fused" else None
+            worker.library.templates[1] = SimpleNamespace(  # type: ignore[assignment]
+                run=run,
+                parts=parts,
+                parts_in=lambda _, parts=parts: parts,
+                quick=True,
+                has_waited=False,
+            )
+            executor.due = wall[0] if what == "looked at" else math.inf
+            worker.table.running[1] = 1
+            executor._run((0.0, 0, (1, 1, 1, NONE_U32, 0, 5, 6, 0, 0.0, 0.0, 0), (), None))
+    runs = worker.report.runs
+    assert len(runs) == len(drawn) * repeats
+    assert all(run[RUN_CPU] >= 0.0 for run in runs)
+    assert all(part[PART_CPU] >= 0.0 for part in worker.report.parts)
+    # Before a fused task the clock is read anew: then what was given too much stays given.
+    anew = 1 + sum(what == "fused" for *_, what in drawn) * repeats
+    more = sum(run[RUN_CPU] for run in runs) - (thread[0] - 10.0)
+    assert -1e-9 <= more <= anew * (UNREAD_SECONDS + SHORT_SECONDS)
+
+
+class Timed:
+    """An executor whose runs take as long as they are told, on a core for a share of that."""
+
+    def __init__(
+        self, worker: Worker, monkeypatch: pytest.MonkeyPatch, on_core: float = 0.0
+    ) -> None:
+        self.wall, self._cpu, self._on_core = 100.0, 10.0, on_core
+        #: How often the CPU clock was read.
+        self.reads = 0
         self._worker = worker
         self._seconds = 0.0
         monkeypatch.setattr("spanwise.worker.executor.perf_counter", lambda: self.wall)
-        monkeypatch.setattr("spanwise.worker.executor.thread_time", lambda: 10.0)
+        monkeypatch.setattr("spanwise.worker.executor.thread_time", self._thread_time)
         self.executor = Executor(worker, 0)
-        self.executor.clock, self.executor.cpu = self.wall, 10.0
+        self.executor.clock, self.executor.cpu = self.wall, self._cpu
         self.executor.core_wait = Waits(worker.ledger)  # type: ignore[assignment]
+
+    def _thread_time(self) -> float:
+        self.reads += 1
+        return self._cpu
 
     def template(self, number: int, held: Any = None) -> Any:
         def run(_literals: Any, _inputs: Any, _held: Any = held) -> int:
             self.wall += self._seconds
+            self._cpu += self._seconds * self._on_core
             return 1
 
         opened = SimpleNamespace(run=run, parts=None, quick=True, has_waited=False)
@@ -310,6 +387,50 @@ class Timed:
         row: Row = (1, 1, template, NONE_U32, 0, 5, 6, 0, 0.0, 0.0, 0)
         self._worker.table.running[1] = 1
         self.executor._run((0.0, 0, row, (), None))
+
+
+def test_the_cpu_clock_is_not_read_for_each_short_run(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That takes up to 2 us, a third of a tiny task's."""
+    timed = Timed(worker, monkeypatch, on_core=1.0)
+    timed.template(1)
+    short, many = 0.5 * SHORT_SECONDS, 1000
+    for _ in range(many):
+        timed.run(short)
+    assert 0 < timed.reads <= 1 + many * short / UNREAD_SECONDS
+    before = timed.reads
+    for _ in range(many):
+        timed.run(1.1 * SHORT_SECONDS)
+    assert timed.reads == before + many
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+def test_waits_are_asked_for_behind_a_rest_if_they_may_matter(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, is_quick: bool
+) -> None:
+    """To ask takes a lone call's thread several system calls, and it is called again and again."""
+    timed = Timed(worker, monkeypatch)
+    timed.template(1).quick = is_quick
+    executor = timed.executor
+    marks: list[float] = []
+
+    class Marks:
+        marked = timed.wall
+
+        def mark(self) -> None:
+            marks.append(timed.wall)
+            self.marked = timed.wall
+
+    executor.core_wait = Marks()  # type: ignore[assignment]
+    for run in range(100):
+        timed.wall += LONG_SECONDS / 10
+        row: Row = (run, run, 1, NONE_U32, 0, 5, 6, 0, 0.0, 0.0, 0)
+        worker.assign([row], [], [], [])
+        entry = executor._idle()
+        assert entry is not None
+        assert executor.clock == timed.wall
+    assert 9 <= len(marks) <= 11 if is_quick else len(marks) == 100
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.001, 10.0])
