@@ -23,6 +23,8 @@ from spanwise.client import late
 from spanwise.client.entries import Waiter
 from spanwise.client.late import LEAST_SECONDS, Late
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
+from spanwise.tests.told_to_pages import notices
+from spanwise.tests.told_to_pages import waiting as waiting_in_panels
 
 WORKERS = 2
 #: Of 240 MiB, beside what the worker itself takes.
@@ -384,6 +386,12 @@ def test_a_task_that_waits_for_its_own_tasks_is_told(tasks: Tasks) -> None:
     assert re.search(r"1 task was not done after 1 s\. inner-1 (has run|was given)", answer)
 
 
+def said_in_panels(client: Client, reason: str, told: Any) -> None:
+    """Panels have the warning too, of the tasks that wait for this reason."""
+    (warning,) = [str(each.message) for each in told if "10 s" in str(each.message)]
+    wait_until("panels say the same", lambda: notices(client) == {reason: warning})
+
+
 def test_threads_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(tasks: Tasks) -> None:
     former = [tasks.stay(f"former-{i}") for i in "ab"]
     tasks.begun("former-a", "former-b")
@@ -397,8 +405,10 @@ def test_threads_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(task
         r"restart_workers",
     ) as told:
         wait_until("a warning", lambda: any("10 s" in str(each.message) for each in told))
+    said_in_panels(tasks.client, "thread", told)
     tasks.let_go()
     assert waiting.result(LIMIT_SECONDS) == 1
+    wait_until("panels say no more of it", lambda: waiting_in_panels(tasks.client) == {})
 
 
 def test_what_was_told_before_a_wait_is_told_in_it_while_it_is_so(tasks: Tasks) -> None:
@@ -553,6 +563,7 @@ def test_resources_that_only_cancelled_tasks_hold_are_told_of_without_a_limit(
             r"1 task that was cancelled or released and still runs \(former\)\. .*restart_workers",
         ) as told:
             wait_until("a warning", lambda: any("10 s" in str(each.message) for each in told))
+        said_in_panels(client, "resource", told)
 
         async def results() -> Any:
             async with Client(cluster, asynchronous=True) as other:

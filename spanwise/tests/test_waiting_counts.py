@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,33 +16,9 @@ from spanwise.tests.gated_tasks import held
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_pressure import cluster as small_cluster
 from spanwise.tests.test_pressure import fill_up, let_go
-from spanwise.wire.link import dial
+from spanwise.tests.told_to_pages import notices, told, waiting
 
 pytestmark = pytest.mark.filterwarnings("always::RuntimeWarning")
-
-
-def told(client: Client) -> dict[str, Any]:
-    """What pages are told of the cluster."""
-    observer = client._observer
-    assert observer is not None
-    link = dial(observer.current_address(), observer.secret, "panel")
-    try:
-        fields = link.read().fields
-    finally:
-        link.close()
-    (cluster,) = [each for each in fields["clusters"] if each["state"] != "ended"]
-    return dict(cluster)
-
-
-def waiting(client: Client) -> dict[str, int]:
-    """By reason, how many tasks wait."""
-    return {each["reason"]: each["tasks"] for each in told(client).get("waiting", [])}
-
-
-def notices(client: Client) -> dict[str, str]:
-    """By reason, the notice that is told, if there is one."""
-    rows = told(client).get("waiting", [])
-    return {each["reason"]: each["told"] for each in rows if "told" in each}
 
 
 def wait_for(client: Client, running: int, **tasks: int) -> None:
