@@ -95,6 +95,16 @@ export class RunWatch extends Disposing {
     );
   }
 
+  /** Goes on from the answers of another one, as far as it is of the same run. */
+  takeOver(last: RunWatch): void {
+    for (const [view, watch] of this._watches) {
+      const lastWatch = last._watches.get(view);
+      if (lastWatch !== undefined) {
+        watch.takeOver(lastWatch);
+      }
+    }
+  }
+
   start(): void {
     for (const watch of this._watches.values()) {
       watch.start();

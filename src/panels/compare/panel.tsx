@@ -305,8 +305,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this._choose();
     } else if (other !== null) {
       this._keepPair(other);
-      // (also where its notebook goes on to another cluster)
-      this.turnTo(this.context.of(own, 'run'));
+      this._keepOwn(own);
     } else {
       this.setPinned(true);
     }
@@ -316,8 +315,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   protected override onTurned(): void {
     this._followSelection();
-    // The chips, of which both runs have the filter, are those of the new own run.
-    this._endWatches();
+    this._renewWatches();
     this._seen = null;
     this._before = null;
     this._choose();
@@ -905,15 +903,16 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       pass !== null || passes.own !== null || passes.other !== null;
     if (isFirst === (place === 0)) {
       this._keepOther();
-      if (run.cluster !== this.cluster?.cluster) {
-        this.turnTo(this.context.of(run, 'run'));
-      }
+      this._keepOwn(run);
       this._setPasses({ ...passes, own: pass });
     } else {
       if (run.cluster !== this._otherRun?.current?.cluster) {
         this._take(run);
       }
       this._keepOther();
+      if (this.cluster !== null) {
+        this._keepOwn(this.cluster);
+      }
       this._setPasses({ ...passes, other: pass });
     }
     this.stateHasChanged();
@@ -933,9 +932,15 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     if (own !== null && other !== null) {
       this._keepPair(other);
       this._isOwnFirst = !this._isOwnFirst;
+      this._keepOwn(own);
       this.stateHasChanged();
       this.retitle();
     }
+  }
+
+  /** Also where its notebook goes on to another cluster. */
+  private _keepOwn(run: ClusterInfo): void {
+    this.turnTo(this.context.of(run, 'run'));
   }
 
   /** Both, and their places, as if the user had chosen them. */
@@ -975,7 +980,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       this._otherWatch?.stop();
       return;
     }
-    this._ownWatch ??= this._newWatch(this.context.cluster, VIEWS.slice(1));
+    this._ownWatch ??= this._newOwnWatch();
     this._ownWatch.start();
     if (this._otherRun !== null) {
       this._otherWatch ??= this._newWatch(this._otherRun, VIEWS);
@@ -988,6 +993,25 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     this._ownWatch = null;
     this._otherWatch?.dispose();
     this._otherWatch = null;
+  }
+
+  /** The chips, of which both runs have the filter, are those of the new own run. Figures of a run that stays do not go away meanwhile. */
+  private _renewWatches(): void {
+    const [own, other] = [this._ownWatch, this._otherWatch];
+    if (own !== null) {
+      this._ownWatch = this._newOwnWatch();
+      this._ownWatch.takeOver(own);
+      own.dispose();
+    }
+    if (other !== null && this._otherRun !== null) {
+      this._otherWatch = this._newWatch(this._otherRun, VIEWS);
+      this._otherWatch.takeOver(other);
+      other.dispose();
+    }
+  }
+
+  private _newOwnWatch(): RunWatch {
+    return this._newWatch(this.context.cluster, VIEWS.slice(1));
   }
 
   /** Of the filter of the own run, whose chips the panel shows. */

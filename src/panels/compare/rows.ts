@@ -781,8 +781,12 @@ function noVerdictText(
 ): string {
   const [first, second] = kinds;
   const kind = undone[1] ? second : first;
-  if (!undone.includes(false) && first === second) {
-    return sentences(kind, trans)[arePasses ? 'bothPasses' : 'bothRuns'];
+  if (!undone.includes(false)) {
+    return first === second
+      ? sentences(kind, trans)[arePasses ? 'bothPasses' : 'bothRuns']
+      : arePasses
+        ? trans.__('No verdict: neither pass has done all of its work')
+        : trans.__('No verdict: neither run has done all of its work');
   }
   return undone[1]
     ? sentences(kind, trans)[arePasses ? 'secondPass' : 'secondRun']

@@ -476,18 +476,30 @@ describe('in the panel', () => {
     });
   });
 
-  it('pinned, both runs stay, also when the notebook has another cluster', async () => {
-    const own = notebook('own.ipynb');
-    const { feed, contexts } = labContext();
-    const [a, b, c] = begun(own, own, own);
-    feed.setClusters(a!, b!);
-    panel = comparePanel.create({ context: contexts.of(b!, 'follows') });
-    Widget.attach(panel, document.body);
-    expect(shown()).toEqual(['a', 'b']);
-    await press('Pin to these runs');
-    feed.setClusters(a!, { ...b!, state: 'ended' }, c!);
-    expect([panel.turns, ...shown()]).toEqual([false, 'a', 'b']);
-  });
+  const acts: Readonly<
+    Record<string, readonly [() => Promise<void>, string[]]>
+  > = {
+    pinned: [() => press('Pin to these runs'), ['a', 'b']],
+    swapped: [() => press('Swap'), ['b', 'a']],
+    'once the other was chosen': [() => choose('First run', 'z'), ['z', 'b']]
+  };
+
+  it.each(Object.entries(acts))(
+    '%s, both runs stay, also when the notebook has another cluster',
+    async (_, [act, expected]) => {
+      const own = notebook('own.ipynb');
+      const { feed, contexts } = labContext();
+      const [a, b, c] = begun(own, own, own);
+      const z = clusterInfo({ cluster: 'z', name: 'z', startedAt: 1 });
+      feed.setClusters(a!, b!, z);
+      panel = comparePanel.create({ context: contexts.of(b!, 'follows') });
+      Widget.attach(panel, document.body);
+      expect(shown()).toEqual(['a', 'b']);
+      await act();
+      feed.setClusters(a!, { ...b!, state: 'ended' }, c!, z);
+      expect([panel.turns, ...shown()]).toEqual([false, ...expected]);
+    }
+  );
 
   it('a proposal stays while a new observer lists other runs again', () => {
     const own = notebook('own.ipynb');

@@ -297,6 +297,11 @@ describe('two passes of a cell', () => {
     expect(short({ lastOfFirst: failed })[0]).toBe(
       'No verdict: tasks of the first pass failed'
     );
+    expect(short({ lastOfFirst: failed, without: ['7 f', '7 g'] })).toEqual([
+      'No verdict: neither pass has done all of its work',
+      '1 of 2 task runs of # fit [3] failed',
+      'no task of # fit [7] has ended'
+    ]);
     expect(short({ without: ['7 f', '7 g'], reused: 2 })).toEqual([
       'No verdict: nothing has run in the second pass',
       'nothing ran in # fit [7]',
