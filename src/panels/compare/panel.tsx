@@ -75,6 +75,16 @@ type PassPair = {
 };
 const WHOLE_RUNS: PassPair = { own: null, other: null };
 
+/** Passes of two runs that were let go: there is no proposal that has them, and they are shown until there is another one. */
+type LetGo = {
+  readonly own: string;
+  readonly other: string;
+  readonly passes: PassPair;
+  /** The pass that was proposed then, and the one that was picked. */
+  readonly newest: string | undefined;
+  readonly picked: string | undefined;
+};
+
 /** Those of the other run; the panel's own watch has the first of its own run. */
 const VIEWS: readonly ViewName[] = ['fine-metrics', 'spans', 'memory'];
 
@@ -92,6 +102,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _passes: PassPair = WHOLE_RUNS;
   /** By the user; else they are proposed anew. */
   private _arePassesChosen: boolean;
+  private _letGo: LetGo | null = null;
   /** Whether the own run stands first, by the user; null: if it is the older one. */
   private _isOwnFirst: boolean | null;
   /** The id of the own run that the other was proposed to. */
@@ -285,7 +296,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
 
   /**
    * What is shown stays, or is a proposal again: then both runs are still shown, the older one first and with the passes that are proposed,
-   * until another cluster is chosen in the sidebar, or the own run is another.
+   * or, of two runs, those that were shown, until a cell runs again, another cluster is chosen in the sidebar, or the own run is another.
    */
   protected override setTurns(turns: boolean): void {
     const [own, other] = this._ownAndOther();
@@ -293,6 +304,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       return;
     }
     if (turns) {
+      this._letGo = this._passesToLetGo(own, other);
       this._chosen = null;
       this._isOwnFirst = null;
       this._arePassesChosen = false;
@@ -714,7 +726,9 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         ({ cluster, name }) =>
           name === chosen?.name && cluster !== this.cluster?.cluster
       ) ??
-      (passes === WHOLE_RUNS ? proposed : this.cluster);
+      (passes.other?.cluster === this.cluster?.cluster
+        ? this.cluster
+        : proposed);
     const other = this._otherRun?.current?.cluster;
     if (run !== null && run.cluster !== other) {
       this._compareWith(run);
@@ -836,6 +850,17 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     const picked = this._pickedPass();
     const spans = this._ownWatch?.result('spans') ?? null;
     const pair = proposedPasses(own.cluster, spans, picked);
+    const letGo = this._letGo;
+    if (
+      letGo !== null &&
+      letGo.own === own.cluster &&
+      letGo.other === run?.cluster &&
+      letGo.picked === picked &&
+      (spans === null || letGo.newest === pair?.after.id)
+    ) {
+      return letGo.passes;
+    }
+    this._letGo = null;
     // (a script opens a span more than once in each run; who runs a cell again wants to see what came of it)
     const givesWay =
       pair?.isCell === false &&
@@ -848,6 +873,24 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       : this._isOwnFirst === true
         ? { own: pair.before, other: pair.after }
         : { own: pair.after, other: pair.before };
+  }
+
+  private _passesToLetGo(
+    { cluster: own }: ClusterInfo,
+    other: ClusterInfo | null
+  ): LetGo | null {
+    const passes = this._pass;
+    if (
+      other === null ||
+      other.cluster === own ||
+      (passes.own === null && passes.other === null)
+    ) {
+      return null;
+    }
+    const picked = this._pickedPass();
+    const spans = this._ownWatch?.result('spans') ?? null;
+    const newest = proposedPasses(own, spans, picked)?.after.id;
+    return { own, other: other.cluster, passes, newest, picked };
   }
 
   private _setPasses(passes: PassPair): void {

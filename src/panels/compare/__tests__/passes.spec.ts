@@ -458,6 +458,37 @@ describe('a cell that ran again', () => {
     expect(asked().flat().sort()).toEqual(['id of a', 'id of b']);
   });
 
+  it('of two runs stays, once let go, until a cell runs again', async () => {
+    const pass = (cluster: string, i: number) => ({
+      cluster,
+      id: `id ${i}`,
+      path: ['# fit'],
+      title: '# fit',
+      opened: 10 * i,
+      execution: i + 1
+    });
+    const state = {
+      other: { cluster: 'b', name: 'b' },
+      passes: { own: pass('a', 2), other: pass('b', 1) }
+    };
+    const other = clusterInfo({ cluster: 'b', name: 'b', startedAt: 900 });
+    const { tell, asked } = open([own, other], state);
+    tell(runs(3));
+    await headline('a: # fit [3]');
+    const pin = () =>
+      panel.node
+        .querySelector<HTMLElement>('button[aria-label="Pin to these runs"]')!
+        .click();
+    pin();
+    expect(panel.turns).toBe(true);
+    tell(runs(3));
+    expect(asked().sort()).toEqual([['id 1'], ['id 2']]);
+    await headline('a: # fit [3]');
+    tell(runs(4));
+    expect(asked().sort()).toEqual([['id 3'], ['id 4']]);
+    expect(panel.clusters.map(info => info?.cluster)).toEqual(['a', 'a']);
+  });
+
   it('changes places, and stays so', async () => {
     const { tell, asked } = open([own]);
     tell(runs(2));
