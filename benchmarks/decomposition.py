@@ -65,7 +65,7 @@ STEPS = {
     "dask._expr:_HLGExprSequence.__dask_graph__": DASK,
     "dask._expr:Expr._layer": DASK,
     "spanwise.graph.attribution:ensure_dict": DASK,
-    "spanwise.graph.attribution:array_graph": DASK,
+    "spanwise.graph.attribution:array_rows": DASK,
     "spanwise.graph.prepare:convert_legacy_graph": DASK,
     "spanwise.graph.provenance:Provenance.note_layers": NOTED,
     "spanwise.graph.provenance:Provenance.note_expression": NOTED,

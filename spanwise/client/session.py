@@ -315,7 +315,8 @@ class Session:
         """
         while True:
             held = _Held(self.by_key)
-            graph = prepare(dsk, list(keys), self.provenance, held, written_here)
+            # Callbacks are told of tasks as Dask makes them.
+            graph = prepare(dsk, list(keys), self.provenance, held, written_here, begin is None)
             held_keys = keys
             if begin is not None:
                 begin(graph)

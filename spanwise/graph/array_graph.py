@@ -4,7 +4,7 @@ Dask's optimiser for arrays goes through all layers to cull them, makes their ta
 old form of those that have it, and fuses lines of tasks: a handful of passes, each of which finds
 out anew which inputs a task has, and copies it for each of them. This is one walk and one pass::
 
-    asked for ─► a block of a blockwise layer: made of the layer's task, its inputs filled in
+    asked for ─► a block of a blockwise layer: a row (rows.py), the layer's task stands for all
        ▲         a value of another layer: converted, if it has the old form
        └──────── its inputs, and so on ──► lines of tasks are fused, as Dask does
 
@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from operator import itemgetter
 from types import EllipsisType, NoneType
@@ -43,6 +44,7 @@ from spanwise.graph.private_dask import (
     execute_subgraph,
     parse_input,
 )
+from spanwise.graph.rows import LinePattern, Pattern, Row, node_of, nodes_of
 
 Key = Any
 Graph = dict[Key, GraphNode]
@@ -54,13 +56,23 @@ _PLAIN = frozenset({slice, NoneType, EllipsisType, type})
 #: The same where no key is a number.
 _PLAIN_WITH_NUMBERS = _PLAIN | {int, float, bool}
 #: Kinds of nodes that may be fused.
-_FUSED_KINDS = frozenset({Task, Alias, DataNode})
+_FUSED_KINDS = frozenset({Task, Alias, DataNode, tuple})
 _SEVERAL = object()
 #: Dask cuts longer names of lines, and two may have one then.
 _LONGEST_NAME = 115
 
 
+class ArrayGraph(dict[Key, GraphNode | Row]):
+    """Nodes by key, many of them as rows."""
+
+
 def array_graph(expression: Any) -> Graph | None:
+    """The same as :func:`array_rows`, without rows."""
+    rows = array_rows(expression)
+    return None if rows is None else nodes_of(rows)
+
+
+def array_rows(expression: Any) -> ArrayGraph | None:
     """The optimised graph of arrays; None: there are others, or it is to be optimised otherwise."""
     # Without Dask's arrays nobody has made one.
     if sys.modules.get("dask.array.optimization") is None:
@@ -76,7 +88,7 @@ def array_graph(expression: Any) -> Graph | None:
         isinstance(each, HLGExpr) and each.low_level_optimizer is names.optimize for each in parts
     ):
         return None
-    graph: Graph = {}
+    graph = ArrayGraph()
     for each in parts:
         made = _optimised(each.hlg, list(flatten(each.__dask_keys__())), names)
         if made is None:
@@ -85,7 +97,9 @@ def array_graph(expression: Any) -> Graph | None:
     return graph
 
 
-def _optimised(layered: Any, keys: list[Key], names: ArrayNames) -> Graph | None:
+def _optimised(
+    layered: Any, keys: list[Key], names: ArrayNames
+) -> dict[Key, GraphNode | Row] | None:
     layered = names.fuse_roots(names.optimize_blockwise(layered, keys=keys), keys=keys)
     kinds = {type(each) for each in layered.layers.values()}
     if not kinds <= names.layers:
@@ -94,9 +108,10 @@ def _optimised(layered: Any, keys: list[Key], names: ArrayNames) -> Graph | None
     nodes, lines = walk.nodes_for(keys)
     graph = _fuse(nodes, lines, set(keys), names)
     # Blocks of a layer share their parts, which this looks through, and changes where they are.
+    # (rows have none that it would change)
     fused = {}
     for key, node in graph.items():
-        if type(node) is Task and node.func is execute_subgraph:
+        if isinstance(node, Task) and node.func is execute_subgraph:
             fused[id(node.args[0])] = key, node
     # (of a task that reads from the source itself, and not from an input, it asks for the key)
     names.optimize_slices(
@@ -141,8 +156,11 @@ class _Blocks:
     __slots__ = (
         "_dummies",
         "_fillings",
+        "_is_getter",
+        "_pattern",
         "_places",
         "_ranges",
+        "_repeating",
         "_task",
         "_wanted",
     )
@@ -157,19 +175,19 @@ class _Blocks:
         self._ranges = [range(dims[index]) for index in layer.output_indices]
         self._wanted = layer.output_blocks or None
         #: Token of an input → what stands in its place, by the block's coordinates.
-        self._fillings: dict[Key, Callable[[tuple[Any, ...]], Any]] = {}
+        self._fillings: dict[Key, _Filling] = {}
         for number, ((given, index), at, along) in enumerate(
             zip(layer.indices, maps, axes, strict=True)
         ):
             token = names.blockwise_token(number)
             if token in task.dependencies:
                 self._fillings[token] = (
-                    _always(token, given)
+                    _Always(token, given)
                     if index is None
-                    else _by_coordinates(token, given, at, along, layer.io_deps, concatenate, names)
+                    else _filling(token, given, at, along, layer.io_deps, concatenate, names)
                 )
         #: Where the arguments are that are filled in; None: also inside others.
-        self._places: list[tuple[int, Callable[[tuple[Any, ...]], Any]]] | None = []
+        self._places: list[tuple[int, _Filling]] | None = []
         for place, argument in enumerate(task.args):
             if type(argument) is TaskRef and argument.key in self._fillings:
                 self._places.append((place, self._fillings[argument.key]))
@@ -178,6 +196,18 @@ class _Blocks:
                 break
         if type(task) is not Task or any(map(_has_inputs, task.kwargs.values())):
             self._places = None
+        #: Of its rows; None: it makes tasks.
+        self._pattern: Pattern | None = None
+        #: The same of those that need an input twice, by which of their inputs these are.
+        self._repeating: dict[tuple[int, ...], Pattern] = {}
+        if (
+            self._places is not None
+            and all(each.gives_rows for _, each in self._places)
+            # (Dask joins some of them, and changes the task)
+            and not (task.func is execute_subgraph and _calls_any(task, names.getters))
+        ):
+            self._is_getter = _calls_any(task, names.getters)
+            self._pattern = self._new_pattern()
 
     def has(self, key: Key) -> bool:
         """Whether a key with its name is one of its own."""
@@ -185,28 +215,80 @@ class _Blocks:
         if self._wanted is not None:
             return coordinates in self._wanted
         return len(coordinates) == len(self._ranges) and all(
-            at in numbers for at, numbers in zip(coordinates, self._ranges, strict=True)
+            map(operator.contains, self._ranges, coordinates)
         )
 
-    def make(self, key: Key) -> Task:
-        """The task of a block."""
-        task = self._task
+    def make(self, key: Key) -> Task | Row:
+        """The task of a block, as a row if it can be."""
+        pattern = self._pattern
+        if pattern is None:
+            return self._task_of(key)
         coordinates = key[1:] + self._dummies
-        if self._places is None:
-            filled = {token: fill(coordinates) for token, fill in self._fillings.items()}
-            made: Task = task.substitute(filled, key=key)
-            return made
-        arguments = list(task.args)
-        inputs = []
-        for place, fill in self._places:
-            found = arguments[place] = fill(coordinates)
-            if isinstance(found, TaskRef):  # (as a future is)
-                inputs.append(found.key)
-            else:
-                inputs += found.dependencies
-        return new_task(
-            key, task.func, tuple(arguments), task.kwargs, frozenset(inputs), task._data_producer
+        inputs: list[Key] = []
+        literals: list[Any] = []
+        for _, filling in self._places:  # type: ignore[union-attr]
+            if not filling.add(coordinates, inputs, literals):
+                return self._task_of(key)
+        if len(inputs) > 1 and len(set(inputs)) < len(inputs):
+            places = tuple([inputs.index(each) for each in inputs])
+            pattern = self._repeating.get(places)
+            if pattern is None:
+                pattern = self._repeating[places] = self._new_pattern()
+            inputs = list(dict.fromkeys(inputs))
+        return pattern, tuple(inputs), tuple(literals), key
+
+    def _new_pattern(self) -> Pattern:
+        # (it does not refer to this object, which refers to it: nobody would find them)
+        assert self._places is not None
+        return Pattern(
+            partial(_node_of_block, self._task, self._places, self._dummies), self._is_getter
         )
+
+    def _task_of(self, key: Key) -> Task:
+        if self._places is not None:
+            return _filled(self._task, self._places, key, key[1:] + self._dummies, None)
+        coordinates = key[1:] + self._dummies
+        filled = {token: filling.node(coordinates) for token, filling in self._fillings.items()}
+        made: Task = self._task.substitute(filled, key=key)
+        return made
+
+
+def _node_of_block(
+    task: Task, places: list[tuple[int, _Filling]], dummies: tuple[Any, ...], row: Row
+) -> Task:
+    _, _, literals, key = row
+    return _filled(task, places, key, key[1:] + dummies, iter(literals))
+
+
+def _filled(
+    task: Task,
+    places: list[tuple[int, _Filling]],
+    key: Key,
+    coordinates: tuple[Any, ...],
+    literals: Iterator[Any] | None,
+) -> Task:
+    """A layer's task with the arguments of a block in these places.
+
+    Parameters
+    ----------
+    literals
+        Of the block's row, in place of its own; None: it has none.
+    """
+    arguments = list(task.args)
+    inputs = []
+    for place, filling in places:
+        if literals is not None and filling.is_literal:
+            found: Any = DataNode(task.args[place].key, next(literals))
+        else:
+            found = filling.node(coordinates)
+        arguments[place] = found
+        if isinstance(found, TaskRef):  # (as a future is)
+            inputs.append(found.key)
+        else:
+            inputs += found.dependencies
+    return new_task(
+        key, task.func, tuple(arguments), task.kwargs, frozenset(inputs), task._data_producer
+    )
 
 
 class _Overlap:
@@ -216,7 +298,18 @@ class _Overlap:
     first axis, (0.9, 2) its beginning.
     """
 
-    __slots__ = ("_around", "_concatenate", "_edges", "_of", "_parts", "_whole")
+    __slots__ = (
+        "_around",
+        "_blocks",
+        "_concatenate",
+        "_cut",
+        "_edge",
+        "_edges",
+        "_of",
+        "_parts",
+        "_slices",
+        "_whole",
+    )
 
     def __init__(self, layer: Any, names: ArrayNames) -> None:
         self._of = layer.name
@@ -224,26 +317,35 @@ class _Overlap:
         self._concatenate = names.concatenate_shaped
         #: By axis and number of the block: what stands around it, and itself.
         self._around: list[list[list[float]]] = []
-        #: By axis: where an edge lies → its block, and which part of it.
-        self._parts: list[dict[float, tuple[int, slice]]] = []
+        #: By axis: where an edge lies → its block, and which of the axis' slices it is.
+        self._parts: list[dict[float, tuple[int, int]]] = []
+        #: By axis: all of a block, its end, its beginning.
+        self._slices: list[tuple[slice, slice, slice]] = []
         for axis, chunks in enumerate(layer.chunks):
             depth = layer.axes.get(axis, 0)
             before, after = depth if isinstance(depth, tuple) else (depth, depth)
             count = len(chunks)
             around: list[list[float]] = []
-            parts: dict[float, tuple[int, slice]] = {}
+            parts: dict[float, tuple[int, int]] = {}
             for block in range(count):
                 found: list[float] = [block]
-                parts[block] = block, slice(None, None, None)
+                parts[block] = block, 0
                 if before != 0 and block - 0.9 > 0:
                     found.insert(0, block - 0.9)
-                    parts[block - 0.9] = block - 1, slice(-before, None)
+                    parts[block - 0.9] = block - 1, 1
                 if after != 0 and block + 0.9 < count - 1:
                     found.append(block + 0.9)
-                    parts[block + 0.9] = block + 1, slice(0, after)
+                    parts[block + 0.9] = block + 1, 2
                 around.append(found)
             self._around.append(around)
             self._parts.append(parts)
+            self._slices.append((slice(None, None, None), slice(-before, None), slice(0, after)))
+        self._edge = Pattern(_node_of_edge)
+        #: By the numbers of an edge's slices: these, as the literals of its row. They are pickled
+        #: once for many tasks.
+        self._cut: dict[tuple[int, ...], tuple[tuple[slice, ...]]] = {}
+        #: By how many stand in a row along each axis.
+        self._blocks: dict[tuple[int, ...], Pattern] = {}
 
     @property
     def names(self) -> tuple[Key, Key]:
@@ -258,19 +360,40 @@ class _Overlap:
             and (key[0] == self._edges or all(at == int(at) for at in key[1:]))
         )
 
-    def make(self, key: Key) -> GraphNode:
+    def make(self, key: Key) -> GraphNode | Row:
         """The task of a block with its edges, or of an edge."""
         if key[0] == self._whole:
             around = [self._around[axis][int(at)] for axis, at in enumerate(key[1:])]
-            edges = list(product((self._edges,), *around))
-            arguments = List(*map(TaskRef, edges)), tuple(map(len, around))
-            return new_task(key, self._concatenate, arguments, {}, frozenset(edges))
+            lengths = tuple(map(len, around))
+            pattern = self._blocks.get(lengths)
+            if pattern is None:
+                pattern = self._blocks[lengths] = Pattern(
+                    partial(_node_with_edges, self._concatenate, lengths)
+                )
+            return pattern, tuple(product((self._edges,), *around)), (), key
         found = [parts[at] for at, parts in zip(key[1:], self._parts, strict=True)]
         block = (self._of, *[number for number, _ in found])
-        if block[1:] == key[1:]:
+        which = tuple([part for _, part in found])
+        if not any(which):
             return Alias(key, block)
-        index = tuple([part for _, part in found])
-        return new_task(key, operator.getitem, (TaskRef(block), index), {}, frozenset((block,)))
+        literals = self._cut.get(which)
+        if literals is None:
+            index = [slices[part] for slices, part in zip(self._slices, which, strict=True)]
+            literals = self._cut[which] = (tuple(index),)
+        return self._edge, (block,), literals, key
+
+
+def _node_with_edges(
+    concatenate: Callable[..., Any], lengths: tuple[int, ...], row: Row
+) -> GraphNode:
+    _, edges, _, key = row
+    arguments = List(*map(TaskRef, edges)), lengths
+    return new_task(key, concatenate, arguments, {}, frozenset(edges))
+
+
+def _node_of_edge(row: Row) -> GraphNode:
+    _, (block,), (index,), key = row
+    return new_task(key, operator.getitem, (TaskRef(block), index), {}, frozenset((block,)))
 
 
 def overlap_names(layer: Any) -> tuple[Key, Key]:
@@ -294,18 +417,140 @@ def _has_inputs(argument: Any) -> bool:
     return isinstance(argument, TaskRef)
 
 
-def _always(token: Key, given: Any) -> Callable[[tuple[Any, ...]], Any]:
+def _calls_any(task: Task, functions: Iterable[Any]) -> bool:
+    """Whether a task, or a part of a fused one, calls one of the functions."""
+    if task.func is not execute_subgraph:
+        return any(task.func is each for each in functions)
+    return any(type(each) is Task and _calls_any(each, functions) for each in task.args[0].values())
+
+
+class _Filling:
+    """What stands in the place of an input of a blockwise layer's task.
+
+    Attributes
+    ----------
+    gives_rows
+        Whether it can add itself to a row.
+    is_literal
+        Whether it is one there.
+    """
+
+    __slots__ = ()
+    gives_rows = True
+    is_literal = False
+
+    def node(self, coordinates: tuple[Any, ...]) -> Any:
+        """The argument of the block with these coordinates."""
+        raise NotImplementedError
+
+    def add(self, coordinates: tuple[Any, ...], inputs: list[Key], literals: list[Any]) -> bool:
+        """Add it to the inputs or literals of a row; False: this block can have none."""
+        raise NotImplementedError
+
+
+class _Always(_Filling):
     """The same for every block."""
-    if isinstance(given, TaskRef):
-        found: Any = given
-    elif isinstance(given, GraphNode):
-        found = given.substitute({}, key=token)
-    else:
-        found = DataNode(token, given)
-    return lambda coordinates: found
+
+    __slots__ = ("_found", "gives_rows")
+
+    def __init__(self, token: Key, given: Any) -> None:
+        if isinstance(given, TaskRef):
+            found: Any = given
+        elif isinstance(given, GraphNode):
+            found = given.substitute({}, key=token)
+        else:
+            found = DataNode(token, given)
+        self._found = found
+        self.gives_rows = isinstance(found, TaskRef) or not found.dependencies
+
+    def node(self, coordinates: tuple[Any, ...]) -> Any:
+        return self._found
+
+    def add(self, coordinates: tuple[Any, ...], inputs: list[Key], literals: list[Any]) -> bool:
+        if isinstance(self._found, TaskRef):
+            inputs.append(self._found.key)
+        return True
 
 
-def _by_coordinates(
+class _Own(_Filling):
+    """A value that the layer itself has for a block."""
+
+    __slots__ = ("_pick", "_token", "_values")
+    is_literal = True
+
+    def __init__(self, token: Key, at: list[int], values: Mapping[Any, Any]) -> None:
+        self._token = token
+        self._pick = _picker(at)
+        self._values = values
+
+    def _found(self, coordinates: tuple[Any, ...]) -> Any:
+        picked = self._pick(coordinates)
+        return parse_input(self._values.get(picked, picked))
+
+    def node(self, coordinates: tuple[Any, ...]) -> Any:
+        found = self._found(coordinates)
+        if isinstance(found, GraphNode):
+            return found.substitute({}, key=self._token)
+        return DataNode(self._token, found)
+
+    def add(self, coordinates: tuple[Any, ...], inputs: list[Key], literals: list[Any]) -> bool:
+        found = self._found(coordinates)
+        if isinstance(found, GraphNode):
+            return False
+        literals.append(found)
+        return True
+
+
+class _Block(_Filling):
+    """A block of an input."""
+
+    __slots__ = ("_given", "_pick")
+
+    def __init__(self, given: Key, at: list[int]) -> None:
+        self._given = given
+        self._pick = _picker(at)
+
+    def node(self, coordinates: tuple[Any, ...]) -> Any:
+        return TaskRef((self._given, *self._pick(coordinates)))
+
+    def add(self, coordinates: tuple[Any, ...], inputs: list[Key], literals: list[Any]) -> bool:
+        inputs.append((self._given, *self._pick(coordinates)))
+        return True
+
+
+class _Along(_Filling):
+    """All blocks of an input along some axes, in nested lists, or concatenated."""
+
+    __slots__ = ("_along", "_concatenate", "_given", "_pick", "_product", "_token")
+
+    def __init__(
+        self,
+        token: Key,
+        given: Key,
+        at: list[int],
+        along: list[int],
+        concatenate: Any,
+        names: ArrayNames,
+    ) -> None:
+        self._token = token
+        self._given = given
+        self._pick = _picker(at)
+        self._along = along
+        self._concatenate = concatenate
+        self._product = names.lol_product
+
+    def node(self, coordinates: tuple[Any, ...]) -> Any:
+        found = self._product((self._given,), self._pick(coordinates), as_taskref=True)
+        if self._concatenate:
+            return Task(self._token, self._concatenate, found, self._along)
+        return found
+
+    def add(self, coordinates: tuple[Any, ...], inputs: list[Key], literals: list[Any]) -> bool:
+        inputs += flatten([self._product((self._given,), self._pick(coordinates))])
+        return True
+
+
+def _filling(
     token: Key,
     given: Any,
     at: list[int],
@@ -313,7 +558,7 @@ def _by_coordinates(
     own: Mapping[Key, Any],
     concatenate: Any,
     names: ArrayNames,
-) -> Callable[[tuple[Any, ...]], Any]:
+) -> _Filling:
     """The block of an input, or the value that the layer itself has for a block.
 
     Parameters
@@ -325,26 +570,11 @@ def _by_coordinates(
     own
         Values by block, of inputs that are no arrays.
     """
-    pick = _picker(at)
     if given in own:
-        values = own[given]
-
-        def value(coordinates: tuple[Any, ...]) -> Any:
-            picked = pick(coordinates)
-            found = parse_input(values.get(picked, picked))
-            if isinstance(found, GraphNode):
-                return found.substitute({}, key=token)
-            return DataNode(token, found)
-
-        return value
+        return _Own(token, at, own[given])
     if along:
-
-        def blocks(coordinates: tuple[Any, ...]) -> Any:
-            found = names.lol_product((given,), pick(coordinates), as_taskref=True)
-            return Task(token, concatenate, found, along) if concatenate else found
-
-        return blocks
-    return lambda coordinates: TaskRef((given, *pick(coordinates)))
+        return _Along(token, given, at, along, concatenate, names)
+    return _Block(given, at)
 
 
 def _picker(at: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
@@ -354,6 +584,23 @@ def _picker(at: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
         (only,) = at
         return lambda coordinates: (coordinates[only],)
     return lambda coordinates: ()
+
+
+#: What an argument is: a literal, an input by its number, a list of these.
+_Shape = int | tuple["_Shape", ...] | None
+
+
+def _node_of_call(function: Callable[..., Any], shape: tuple[_Shape, ...], row: Row) -> GraphNode:
+    _, inputs, literals, key = row
+    left = iter(literals)
+    arguments = [next(left) if each is None else _argument_of(each, inputs) for each in shape]
+    return new_task(key, function, tuple(arguments), {}, frozenset(inputs) or _NO_KEYS)
+
+
+def _argument_of(shape: _Shape, inputs: tuple[Key, ...]) -> Any:
+    if type(shape) is tuple:
+        return List(*[_argument_of(each, inputs) for each in shape])
+    return TaskRef(inputs[shape])  # type: ignore[index]
 
 
 class _Walk:
@@ -373,6 +620,9 @@ class _Walk:
             else:
                 # Asked one by one, a layer would look for its tasks each time.
                 self._raw.update(each._dict if type(each) is names.Overlap else each.mapping)
+        self._getters = names.getters
+        #: By name of the keys, function and what its arguments are: patterns of values.
+        self._patterns: dict[tuple[Any, ...], Pattern] = {}
         has_numbers = not {str, tuple}.issuperset(map(type, self._raw))
         self._plain = _PLAIN if has_numbers else _PLAIN_WITH_NUMBERS
 
@@ -383,7 +633,9 @@ class _Walk:
         made = self._made.get(key[0]) if type(key) is tuple and key else None
         return made is not None and made.has(key)
 
-    def nodes_for(self, keys: Iterable[Key]) -> tuple[Graph, list[tuple[Key, Key]]]:
+    def nodes_for(
+        self, keys: Iterable[Key]
+    ) -> tuple[dict[Key, GraphNode | Row], list[tuple[Key, Key]]]:
         """The tasks that these keys need.
 
         Returns
@@ -393,7 +645,7 @@ class _Walk:
         lines
             Pairs of keys: the second names the first as its only input, and no other does so.
         """
-        nodes: Graph = {}
+        nodes: dict[Key, GraphNode | Row] = {}
         raw = self._raw
         made_by = self._made
         #: Input → its user.
@@ -414,7 +666,7 @@ class _Walk:
                     continue  # the result of another graph
                 node = layer.make(key)
             nodes[key] = node
-            inputs = node._dependencies
+            inputs: Any = node[1] if type(node) is tuple else node._dependencies  # type: ignore[union-attr]
             for each in inputs:
                 if each in user_of:
                     user_of[each] = _SEVERAL
@@ -425,9 +677,67 @@ class _Walk:
                 lone.append((each, key))
         return nodes, [pair for pair in lone if user_of[pair[0]] is not _SEVERAL]
 
-    def _converted(self, key: Key, value: Any) -> GraphNode | None:
+    def _row(self, key: Key, value: tuple[Any, ...]) -> Row | None:
+        """A value whose arguments are inputs, lists of them, and literals; None: it has others."""
+        name = key[0] if type(key) is tuple and key else None
+        if type(name) is not str:
+            return None
+        inputs: dict[Key, int] = {}
+        literals: list[Any] = []
+        shape: list[_Shape] = []
+        function, *arguments = value
+        for each in arguments:
+            kind = type(each)
+            if kind in self._plain:
+                literals.append(each)
+                shape.append(None)
+            elif kind is list or self._is_key(each):
+                found = self._shape(each, inputs)
+                if found is None:
+                    return None
+                shape.append(found)
+            elif kind is tuple and self._plain.issuperset(map(type, each)):
+                literals.append(each)
+                shape.append(None)
+            else:
+                return None
+        arranged = tuple(shape)
+        signature = name, id(function), arranged
+        pattern = self._patterns.get(signature)
+        if pattern is None:
+            pattern = self._patterns[signature] = Pattern(
+                partial(_node_of_call, function, arranged),
+                any(function is each for each in self._getters),
+            )
+        return pattern, tuple(inputs), tuple(literals), key
+
+    def _is_key(self, value: Any) -> bool:
+        if type(value) is not tuple:
+            return False
+        try:
+            return value in self
+        except TypeError:
+            return False  # it holds what cannot be part of a key
+
+    def _shape(self, value: Any, inputs: dict[Key, int]) -> _Shape:
+        """The number of an input, or those of a list's; None: there are others in it."""
+        if type(value) is not list:
+            return inputs.setdefault(value, len(inputs)) if self._is_key(value) else None
+        numbers = []
+        for each in value:
+            found = self._shape(each, inputs)
+            if found is None:
+                return None
+            numbers.append(found)
+        # (an empty one is a literal)
+        return tuple(numbers) or None
+
+    def _converted(self, key: Key, value: Any) -> GraphNode | Row | None:
         """The node of a value in whichever form; None: it is known elsewhere by its key."""
         if type(value) is tuple and value and callable(value[0]):
+            row = self._row(key, value)
+            if row is not None:
+                return row
             arguments = tuple([self._argument(each) for each in value[1:]])
             inputs: set[Key] = set()
             for each in arguments:
@@ -473,8 +783,11 @@ class _Walk:
 
 
 def _fuse(
-    nodes: Graph, lines: Iterable[tuple[Key, Key]], wanted: Container[Key], names: ArrayNames
-) -> Graph:
+    nodes: dict[Key, GraphNode | Row],
+    lines: Iterable[tuple[Key, Key]],
+    wanted: Container[Key],
+    names: ArrayNames,
+) -> dict[Key, GraphNode | Row]:
     """Fuse lines of tasks, each the only user of the one before; what is asked for ends a line."""
     next_of = {
         inner: key
@@ -486,21 +799,80 @@ def _fuse(
     }
     within = set(next_of.values())
     graph = nodes.copy()
+    patterns: dict[tuple[Any, ...], LinePattern] = {}
     for key in next_of:
         if key in within:
             continue
-        line = []
+        keys = []
         while key in next_of:
-            line.append(graph.pop(key))
+            keys.append(key)
             key = next_of[key]
-        line.append(graph.pop(key))
-        name = _line_name([each.key for each in line], names)
+        keys.append(key)
+        line = [graph.pop(each) for each in keys]
+        found = _row_of_line(line, keys, patterns, names)
+        if found is None:
+            name = _line_name(keys, names)
+        else:
+            pattern, inputs, literals = found
+            name = key if pattern.name is None else (pattern.name, *key[1:])
         if name in graph or name in nodes:
             name = key
-        graph[name] = Task.fuse(*line, key=name)
+        if found is None:
+            graph[name] = Task.fuse(*map(node_of, line), key=name)
+        else:
+            graph[name] = pattern, inputs, literals, (name, keys)
         if name != key:
             graph[key] = Alias(key, name)
     return graph
+
+
+def _row_of_line(
+    line: list[GraphNode | Row],
+    keys: list[Key],
+    patterns: dict[tuple[Any, ...], LinePattern],
+    names: ArrayNames,
+) -> tuple[LinePattern, tuple[Key, ...], tuple[Any, ...]] | None:
+    """Pattern, inputs and literals of a line of rows; None: there are others in it."""
+    members: list[Any] = []
+    counts: list[int] = []
+    literals: list[Any] = []
+    inputs: tuple[Key, ...] | None = None
+    is_after_getter = False
+    for node, key in zip(line, keys, strict=True):
+        kind = type(node)
+        name = key[0] if type(key) is tuple and key else None
+        if type(name) is not str:
+            return None
+        count = len(literals)
+        if kind is tuple:
+            pattern, needs, own, _ = node  # type: ignore[misc]
+            if pattern.is_getter and is_after_getter:
+                return None  # Dask joins the two
+            literals += own
+            members.append(pattern)
+        elif kind is Alias:
+            needs = (node.target,)  # type: ignore[union-attr]
+            members += (Alias, name)
+        elif kind is DataNode:
+            needs = ()
+            literals.append(node.value)  # type: ignore[union-attr]
+            members += (DataNode, name)
+        else:
+            return None
+        is_after_getter = kind is tuple and pattern.is_getter
+        counts.append(len(literals) - count)
+        if inputs is None:
+            inputs = needs
+    assert inputs is not None
+    signature = tuple(members)
+    found = patterns.get(signature)
+    if found is None:
+        parts = [each for each in members if type(each) is not str]
+        name = _line_name(keys, names)
+        found = patterns[signature] = LinePattern(
+            list(zip(parts, counts, strict=True)), None if name == keys[-1] else name[0]
+        )
+    return found, inputs, tuple(literals)
 
 
 def _line_name(keys: list[Key], names: ArrayNames) -> Key:
@@ -510,5 +882,5 @@ def _line_name(keys: list[Key], names: ArrayNames) -> Key:
     return keys[-1] if text is None or len(text) > _LONGEST_NAME else name
 
 
-def _may_be_fused(node: GraphNode) -> bool:
-    return type(node) in _FUSED_KINDS or not node.block_fusion
+def _may_be_fused(node: GraphNode | Row) -> bool:
+    return type(node) in _FUSED_KINDS or not node.block_fusion  # type: ignore[union-attr]

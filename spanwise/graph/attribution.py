@@ -21,7 +21,7 @@ from typing import Any
 from dask.highlevelgraph import HighLevelGraph, Layer
 from dask.utils import ensure_dict
 
-from spanwise.graph.array_graph import array_graph, is_overlap, overlap_names
+from spanwise.graph.array_graph import array_rows, is_overlap, overlap_names
 from spanwise.graph.private_dask import Expr, ExprSequence, HLGExpr, HLGExprSequence
 from spanwise.graph.provenance import (
     Annotation,
@@ -285,7 +285,7 @@ def materialise(
     Returns
     -------
     graph
-        Key to node, possibly still in Dask's legacy form.
+        Key to node, possibly still in Dask's legacy form, or as a row.
     attribution
         Answers where each key was written.
     annotations
@@ -304,7 +304,7 @@ def materialise(
             annotations = dict(dsk.__dask_annotations__())
             annotations.pop("span", None)
             dask_needs_it = True
-        graph = None if dask_needs_it else array_graph(dsk)
+        graph = None if dask_needs_it else array_rows(dsk)
         if graph is None:
             graph = ensure_dict(dsk.__dask_graph__())
         return graph, attribution, annotations

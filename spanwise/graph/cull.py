@@ -11,13 +11,14 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from spanwise.graph.private_dask import GraphNode, Task, TaskRef, execute_subgraph
+from spanwise.graph.rows import Row, needs_of
 
 Key = Any
 
 
 def cull(
-    graph: dict[Key, GraphNode], requested: Iterable[Key], held: Container[Key]
-) -> tuple[dict[Key, GraphNode], set[Key]]:
+    graph: dict[Key, GraphNode | Row], requested: Iterable[Key], held: Container[Key]
+) -> tuple[dict[Key, GraphNode | Row], set[Key]]:
     """Keep the ancestors of `requested`, stopping at results that exist.
 
     Returns
@@ -32,7 +33,7 @@ def cull(
     RuntimeError
         Tasks wait for each other.
     """
-    nodes: dict[Key, GraphNode] = {}
+    nodes: dict[Key, GraphNode | Row] = {}
     external: set[Key] = set()
     find = graph.get
     if not held:
@@ -51,8 +52,11 @@ def cull(
             external.add(key)
             work.pop()
             continue
-        if node._dependencies and key not in opened:
-            waiting = [each for each in inputs_of(node) if each not in nodes]
+        inputs: Any = node[1] if type(node) is tuple else node._dependencies  # type: ignore[union-attr]
+        if inputs and key not in opened:
+            if type(node) is not tuple:
+                inputs = inputs_of(node)
+            waiting = [each for each in inputs if each not in nodes]
             if waiting:
                 opened.add(key)
                 if not opened.isdisjoint(waiting):
@@ -65,13 +69,13 @@ def cull(
     return nodes, external
 
 
-def _cycle(graph: dict[Key, GraphNode], held: Container[Key], start: Key) -> str:
+def _cycle(graph: dict[Key, GraphNode | Row], held: Container[Key], start: Key) -> str:
     """One loop that `start` is in, each key needing the next."""
     needed_by: dict[Key, Key] = {}
     work = [start]
     while start not in needed_by:
         key = work.pop(0)
-        for each in inputs_of(graph[key]):
+        for each in needs_of(graph[key]):
             if each in graph and each not in held and each not in needed_by:
                 needed_by[each] = key
                 work.append(each)

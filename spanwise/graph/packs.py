@@ -28,7 +28,7 @@ from dask.sizeof import sizeof
 from spanwise.graph.attribution import Attribution
 from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.key_text import KeyTexts
-from spanwise.graph.patterns import Patterns
+from spanwise.graph.patterns import Patterns, Plan
 from spanwise.graph.places import Shape
 from spanwise.graph.prepare import PreparedGraph
 from spanwise.graph.private_dask import (
@@ -39,6 +39,8 @@ from spanwise.graph.private_dask import (
     TaskRef,
     execute_subgraph,
 )
+from spanwise.graph.provenance import Source
+from spanwise.graph.rows import Pattern, Row, needs_of, node_of
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Template, identity
 from spanwise.records.enumerations import (
@@ -304,6 +306,8 @@ class _Packing:
         #: By signature. These hold ids of functions, which the graph keeps alive meanwhile.
         self.groups: dict[Any, _Group] = {}
         self.patterns = Patterns(self.naming, self._group_of, graph.attribution.by_name)
+        #: Of rows: how their nodes are taken apart (None: each by itself), and their source.
+        self.plans: dict[Pattern, tuple[Plan | None, Source]] = {}
         self._clear()
 
     def _clear(self) -> None:
@@ -334,7 +338,7 @@ class _Packing:
 
     def _message(
         self,
-        items: list[tuple[Key, GraphNode]],
+        items: list[tuple[Key, GraphNode | Row]],
         first_id: int,
         last: bool,
     ) -> SubmitMessage:
@@ -358,6 +362,10 @@ class _Packing:
         dependencies: list[int] = []
         last_source = None
         rest_of = self.texts.rest
+        #: First text of keys that are tuples → number of the group's name and of the function's,
+        #: length of the group's name.
+        heads: dict[str, tuple[int, int, int]] = {}
+        plans = self.plans
         head: Any = None
         head_length = group_name = function = 0
 
@@ -366,6 +374,10 @@ class _Packing:
             ids[key] = task_id
             task_id += 1
             if type(key) is tuple and key and key[0] is head:
+                rests.append(rest_of(key, head_length))
+            elif type(key) is tuple and key and type(key[0]) is str and key[0] in heads:
+                head = key[0]
+                group_name, function, head_length = heads[head]
                 rests.append(rest_of(key, head_length))
             else:
                 group_text, short, function_text = cut(key)
@@ -381,27 +393,52 @@ class _Packing:
                 rests.append(rest)
                 # The next key often begins with the same text, even the same object.
                 head = None
+                head_length = len(group_text)
                 if rest is short and type(key) is tuple and key and type(key[0]) is str:
                     head = key[0]
-                head_length = len(group_text)
+                    heads[head] = group_name, function, head_length
             groups.append(group_name)
             functions.append(function)
 
             flag = FLAG_WANTED if key in wanted else 0
             first_dependencies.append(len(dependencies))
+            plan = None
+            if type(node) is tuple:
+                found = plans.get(node[0])
+                if found is None:
+                    found = plans[node[0]] = self._plan(key, node)
+                plan, source = found
+                if plan is None:
+                    node = node_of(node)
             if type(node) is Alias:
-                dependencies.append(ids[node.target])
+                dependencies.append(ids[node.target])  # type: ignore[union-attr]
                 templates.append(NONE_U32)
                 chunks.append(NONE_U32)
                 rows.append(0)
                 flag |= FLAG_ALIAS
                 source = source_of(key)
             else:
-                packed = self._plain(node)
-                if packed is None:
-                    group, inputs, literals = self._general(node)
+                if plan is not None:
+                    _, inputs, literals, _ = node  # type: ignore[misc]
+                    group = plan.group
+                    if plan.inputs is not None:
+                        inputs = plan.inputs(inputs)
+                    if plan.literals is not None:
+                        literals = plan.literals(literals)
+                    if group.fused:
+                        flag |= FLAG_FUSED
                 else:
-                    group, inputs, literals = packed
+                    packed = self._plain(node)  # type: ignore[arg-type]
+                    if packed is None:
+                        group, inputs, literals = self._general(node)  # type: ignore[arg-type]
+                        source = source_of(outer_key(key, node) if group.fused else key)  # type: ignore[arg-type]
+                    else:
+                        group, inputs, literals = packed
+                        source = source_of(key)
+                    if group.fused:
+                        flag |= FLAG_FUSED
+                    if type(node) is DataNode:
+                        flag |= FLAG_DATA
                 if inputs:
                     dependencies.extend([ids[key_of_input] for key_of_input in inputs])
                 templates.append(group.template)
@@ -419,13 +456,6 @@ class _Packing:
                 else:
                     chunks.append(NONE_U32)
                     rows.append(0)
-                if group.fused:
-                    flag |= FLAG_FUSED
-                    source = source_of(outer_key(key, node))
-                else:
-                    source = source_of(key)
-                if type(node) is DataNode:
-                    flag |= FLAG_DATA
             flags.append(flag)
             if source is not last_source:
                 last_source = source
@@ -479,6 +509,12 @@ class _Packing:
         return message
 
     # -- one task ---------------------------------------------------------
+
+    def _plan(self, key: Key, row: Row) -> tuple[Plan | None, Source]:
+        """How rows of a pattern are taken apart, and their source."""
+        # (a line's name is its own, also where its parts only hand a block on)
+        source = self.graph.attribution.of(outer_key(key, node_of(row)))
+        return self.patterns.plan_of_row(row), source
 
     def _plain(self, node: GraphNode) -> tuple[_Group, Any, Any] | None:
         """The short way for calls whose arguments are inputs and literals only."""
@@ -573,16 +609,16 @@ def _span_columns(
     return spans, origins
 
 
-def users_of(nodes: dict[Key, GraphNode], wanted: Container[Key]) -> dict[Key, int]:
+def users_of(nodes: dict[Key, GraphNode | Row], wanted: Container[Key]) -> dict[Key, int]:
     """How many tasks use each key; keys that none uses are missing.
 
     An alias is no task of the scheduler's: its users are those of what it stands for, which
     stays until the graph is complete if the alias itself is wanted.
     """
-    users = Counter(chain.from_iterable([node._dependencies for node in nodes.values()]))
+    users = Counter(chain.from_iterable(map(needs_of, nodes.values())))
     # From the last to the first: an alias may stand for an alias.
     for key in reversed([key for key, node in nodes.items() if type(node) is Alias]):
-        target = nodes[key].target  # type: ignore[attr-defined]
+        target = nodes[key].target  # type: ignore[union-attr]
         users[target] += users.pop(key, 0) - (key not in wanted)
     return users
 

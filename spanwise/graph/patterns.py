@@ -44,6 +44,7 @@ from spanwise.graph.private_dask import (
     prohibited_reuse,
 )
 from spanwise.graph.provenance import name_of
+from spanwise.graph.rows import Row
 
 Key = Any
 Pattern = tuple[Any, ...]
@@ -242,8 +243,8 @@ class Plan:
     def __init__(
         self,
         group: Any,
-        inputs: Callable[[list[Key]], Sequence[Key]] | None,
-        literals: Callable[[list[Any]], tuple[Any, ...]] | None,
+        inputs: Callable[[Sequence[Key]], Sequence[Key]] | None,
+        literals: Callable[[Sequence[Any]], tuple[Any, ...]] | None,
     ) -> None:
         self.group = group
         self.inputs = inputs
@@ -306,6 +307,22 @@ class Patterns:
             return plan.group, inputs, plan.literals(scan.literals)
         return plan.group, inputs, tuple(scan.literals)
 
+    def plan_of_row(self, row: Row) -> Plan | None:
+        """How rows with the pattern of this one are taken apart; None: each as its node."""
+        pattern, inputs, literals, about = row
+        marks = [_Mark() for _ in literals]
+        node = pattern.node((pattern, inputs, tuple(marks), about))
+        if not _arguments_tell_order(node):
+            return None
+        shape = shape_of(node, self._names)
+        if shape.signature[0] == "whole" or set(shape.inputs) != set(inputs):  # type: ignore[index]
+            return None
+        return Plan(
+            self._group_of(shape),
+            _picking([inputs.index(key) for key in shape.inputs]),
+            _filling(shape.literals, {id(mark): number for number, mark in enumerate(marks)}),
+        )
+
     def _pattern(self, node: GraphNode, scan: Scan) -> Pattern:
         if type(node) is not Task or node.func is prohibited_reuse:
             raise Odd
@@ -354,15 +371,19 @@ class Patterns:
         if shape.signature[0] == "whole" or len(shape.inputs) != len(met):  # type: ignore[index]
             return None
         places = [scan.inputs[key] for key in shape.inputs]
-        # There are two at least if their order is another: it gives a tuple.
-        inputs = None if places == list(range(len(met))) else itemgetter(*places)
         marks = {id(mark): number for number, mark in enumerate(scan.literals)}
-        return Plan(self._group_of(shape), inputs, _filling(shape.literals, marks))
+        return Plan(self._group_of(shape), _picking(places), _filling(shape.literals, marks))
+
+
+def _picking(places: list[int]) -> Callable[[Sequence[Key]], Sequence[Key]] | None:
+    """Puts inputs into the order of the template; None: they are in it."""
+    # There are two at least if their order is another: it gives a tuple.
+    return None if places == list(range(len(places))) else itemgetter(*places)
 
 
 def _filling(
     literals: list[Any], marks: dict[int, int]
-) -> Callable[[list[Any]], tuple[Any, ...]] | None:
+) -> Callable[[Sequence[Any]], tuple[Any, ...]] | None:
     """Makes a task's literals of those met; what is no mark is the same for all tasks."""
     places = [marks.get(id(each)) for each in literals]
     if places == list(range(len(marks))):
@@ -377,7 +398,7 @@ def _filling(
     ]
     own = [(at, place) for at, place in enumerate(places) if place is not None]
 
-    def fill(met: list[Any]) -> tuple[Any, ...]:
+    def fill(met: Sequence[Any]) -> tuple[Any, ...]:
         values = filled.copy()
         for at, place in own:
             values[at] = met[place]

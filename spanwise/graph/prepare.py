@@ -8,6 +8,7 @@ from typing import Any
 
 from dask.core import flatten
 
+from spanwise.graph.array_graph import ArrayGraph
 from spanwise.graph.attribution import (
     Attribution,
     KeyAnnotations,
@@ -16,6 +17,7 @@ from spanwise.graph.attribution import (
 from spanwise.graph.cull import cull
 from spanwise.graph.private_dask import GraphNode, convert_legacy_graph
 from spanwise.graph.provenance import Provenance
+from spanwise.graph.rows import Row, nodes_of
 
 Key = Any
 
@@ -27,8 +29,8 @@ class PreparedGraph:
     Attributes
     ----------
     nodes
-        Key to graph node, culled to what the requested keys need; inputs come before
-        their users. In which order they run is the scheduler's affair.
+        Key to graph node, or to its row, culled to what the requested keys need; inputs come
+        before their users. In which order they run is the scheduler's affair.
     external
         Keys that the graph does not contain: results that must exist already.
     attribution
@@ -39,7 +41,7 @@ class PreparedGraph:
         All keys of the graph before culling.
     """
 
-    nodes: dict[Key, GraphNode]
+    nodes: dict[Key, GraphNode | Row]
     external: set[Key]
     attribution: Attribution
     annotations: KeyAnnotations = field(default_factory=dict)
@@ -52,6 +54,7 @@ def prepare(
     provenance: Provenance,
     held: Container[Key] = (),
     written_here: bool = False,
+    with_rows: bool = True,
 ) -> PreparedGraph:
     """Materialise, convert and cull a graph.
 
@@ -68,16 +71,20 @@ def prepare(
         computed again.
     written_here
         True: the call that submits the graph has just made it, and not Dask.
+    with_rows
+        Whether nodes may be rows.
     """
     raw, attribution, annotations = materialise(dsk, provenance, dask_needs_it=False)
     if written_here:
         attribution.write_here(raw)
-    graph = _as_nodes(raw)
+    graph = _as_nodes(raw, with_rows and attribution.by_name)
     nodes, external = cull(graph, flatten(keys), held)
     return PreparedGraph(nodes, external, attribution, annotations, graph)
 
 
-def _as_nodes(graph: dict[Key, Any]) -> dict[Key, GraphNode]:
+def _as_nodes(graph: dict[Key, Any], with_rows: bool) -> dict[Key, GraphNode | Row]:
+    if type(graph) is ArrayGraph:
+        return graph if with_rows else nodes_of(graph)  # type: ignore[return-value]
     for value in graph.values():
         if not isinstance(value, GraphNode):
             return convert_legacy_graph(graph)

@@ -7,7 +7,7 @@ bounds in ``pyproject.toml``, and ``scripts/test-versions`` runs tests with both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -122,7 +122,7 @@ class ArrayNames(NamedTuple):
     fuse_roots: Callable[..., Any]
     optimize_slices: Callable[..., Any]
     fused_key: Callable[[list[Any]], Any]
-    getters: Container[Any]
+    getters: tuple[Any, ...]
     Blockwise: Any
     Overlap: Any
     layers: frozenset[type]
