@@ -602,12 +602,15 @@ export function strips(
               'Ended at %1. The history is kept.',
               formatClock(cluster.endedAt, now / 1000)
             )),
-      button: {
-        ...nextRunWords(options.target, trans),
-        short: trans.__('Next run'),
-        pressed: options.follows,
-        onClick: () => actions.setFollows(!options.follows)
-      }
+      // (a panel that stays with one cluster goes on to none)
+      ...(options.target.cluster !== cluster.cluster && {
+        button: {
+          ...nextRunWords(options.target, trans),
+          short: trans.__('Next run'),
+          pressed: options.follows,
+          onClick: () => actions.setFollows(!options.follows)
+        }
+      })
     });
   }
   if (options.failure !== null && !(isMissing && isEnded)) {

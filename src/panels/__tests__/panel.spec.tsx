@@ -653,6 +653,15 @@ describe('SpanwisePanel', () => {
     );
   });
 
+  it('offers no next run where it stays with one cluster', async () => {
+    const made = setUp({ target: { name: 'first-look', cluster: 'c1' } });
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo({ cluster: 'c1', state: 'ended' }));
+    made.feed.running[0]?.answer(ANSWER);
+    expect(await drawn(panel)).toContain('Ended');
+    expect(panel.node.querySelector('.sw-strip button')).toBeNull();
+  });
+
   it('keeps the history of an ended cluster and goes on to the next', async () => {
     const made = setUp({ target: { notebook: 'north/a.ipynb' } });
     panel = made.panel;

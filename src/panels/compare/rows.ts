@@ -1215,8 +1215,11 @@ const MOST_OF_OTHER_WORK = 0.5;
 /** What threads can wait for within a task. */
 const WAITS = ['core', 'gil', 'blocked'] as const;
 
+/** Cores that other programs use, too, are slower: then CPU differs by some percent with the wait for them. It is so small a part of what differs. */
+const SMALL_PART = 0.1;
+
 /**
- * Where one is faster or slower, and as long on a CPU, which wait makes at least half of what threads were held less or more: an
+ * Where one is faster or slower, and about as long on a CPU, which wait makes at least half of what threads were held less or more: an
  * edit need not have done that.
  */
 function waitTexts(
@@ -1233,8 +1236,11 @@ function waitTexts(
       metrics === null ? null : metrics.attributedNanoseconds / 1e9
     )
   );
+  const cpuChange = differenceOf(cpu);
+  const isSame = areAboutTheSame(cpu);
   if (
-    !areAboutTheSame(cpu) ||
+    cpuChange === null ||
+    (!isSame && Math.abs(cpuChange) > SMALL_PART * Math.abs(held)) ||
     areAboutTheSame([before, after]) ||
     held * (after - before) <= 0
   ) {
@@ -1253,31 +1259,46 @@ function waitTexts(
     return [];
   }
   const texts = [
-    formatDuration(cpu[1]),
+    formatDuration(isSame ? cpu[1] : Math.abs(cpuChange)),
     formatDuration(most.values[1]),
     formatDuration(most.values[0])
   ] as const;
   switch (most.wait) {
     case 'core':
       return [
-        trans.__(
-          'CPU is about the same (%1): what differs is waiting for a core, %2 instead of %3',
-          ...texts
-        )
+        isSame
+          ? trans.__(
+              'CPU is about the same (%1): what differs is waiting for a core, %2 instead of %3',
+              ...texts
+            )
+          : trans.__(
+              'CPU differs by %1 only: what differs more is waiting for a core, %2 instead of %3',
+              ...texts
+            )
       ];
     case 'gil':
       return [
-        trans.__(
-          'CPU is about the same (%1): what differs is waiting for the GIL, %2 instead of %3',
-          ...texts
-        )
+        isSame
+          ? trans.__(
+              'CPU is about the same (%1): what differs is waiting for the GIL, %2 instead of %3',
+              ...texts
+            )
+          : trans.__(
+              'CPU differs by %1 only: what differs more is waiting for the GIL, %2 instead of %3',
+              ...texts
+            )
       ];
     case 'blocked':
       return [
-        trans.__(
-          'CPU is about the same (%1): what differs is how long threads were blocked, %2 instead of %3',
-          ...texts
-        )
+        isSame
+          ? trans.__(
+              'CPU is about the same (%1): what differs is how long threads were blocked, %2 instead of %3',
+              ...texts
+            )
+          : trans.__(
+              'CPU differs by %1 only: what differs more is how long threads were blocked, %2 instead of %3',
+              ...texts
+            )
       ];
   }
 }

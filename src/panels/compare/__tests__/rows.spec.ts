@@ -608,6 +608,14 @@ describe('two runs', () => {
       ]);
     });
 
+    it('say so where CPU differs by little of it, as on cores that others use, too', () => {
+      const busy = of('busy', 9, 2.3, { core: 6.7 });
+      expect(details(fast, busy)).toEqual([
+        'CPU differs by 300 ms only: what differs more is waiting for a core, 6.70 s instead of 2.00 s'
+      ]);
+      expect(details(fast, of('busy', 9, 2.6, { core: 6.4 }))).toEqual([]);
+    });
+
     it('say nothing of it where CPU differs, or no wait does by half, or it is not known', () => {
       expect(details(slow, of('fast', 4, 1, { core: 2 }))).toEqual([]);
       expect(
