@@ -279,9 +279,10 @@ function waitsFor(
   const { tasks, workers } = scheduler;
   const home = tasks.worker[task]!;
   const need = scheduler.resourcesOf(task);
-  // What is queued for one that is to leave goes nowhere else now.
+  // What is queued for a worker waits for that one, wherever else it might run.
+  const queuedFor = workers.get(home);
   const able = (
-    workers.get(home)?.retiring === true ? [] : scheduler.eligibleFor(task)
+    queuedFor === undefined ? scheduler.eligibleFor(task) : [queuedFor]
   ).filter(({ retiring }) => !retiring);
   switch (tasks.state[task]! as TaskState) {
     case TaskState.Waiting:
