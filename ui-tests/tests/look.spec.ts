@@ -311,7 +311,13 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
           .poll(() => drawer.evaluate(besideLanes), {
             message: `in a panel ${height} pixels high`
           })
-          .toEqual({ isBeside: true, isHigh: true, areMoved: false });
+          .toEqual({
+            isBeside: true,
+            isHigh: true,
+            areMoved: false,
+            // (of 409 and less: without the toolbar)
+            linesOfButtons: height > 430 ? 2 : 1
+          });
       });
     }
     await drawer.getByRole('button', { name: 'Close' }).click();
@@ -441,6 +447,7 @@ function besideLanes(drawer: HTMLElement): {
   isBeside: boolean;
   isHigh: boolean;
   areMoved: boolean;
+  linesOfButtons: number;
 } {
   const lanes = drawer.parentElement!.querySelector('.sw-TaskStream-lanes')!;
   const facts = drawer.getBoundingClientRect();
@@ -451,7 +458,12 @@ function besideLanes(drawer: HTMLElement): {
   return {
     isBeside: before.right <= facts.left && before.width > 330,
     isHigh: facts.height >= before.height + 56,
-    areMoved: before.top !== without.top || before.height !== without.height
+    areMoved: before.top !== without.top || before.height !== without.height,
+    linesOfButtons: new Set(
+      [...drawer.querySelectorAll('.sw-drawer-actions button')].map(
+        button => button.getBoundingClientRect().top
+      )
+    ).size
   };
 }
 

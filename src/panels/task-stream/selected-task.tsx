@@ -308,7 +308,12 @@ function RunFacts(props: {
         <button type="button" className="sw-button" onClick={props.onShow}>
           {trans.__('Zoom to this task')}
         </button>
-        <button type="button" className="sw-button" onClick={props.onFilter}>
+        <button
+          type="button"
+          className="sw-button"
+          title={trans.__('Filter by %1', run.function)}
+          onClick={props.onFilter}
+        >
           {trans.__('Filter by %1', run.function)}
         </button>
       </div>
