@@ -720,16 +720,15 @@ class _Walk:
             return False  # it holds what cannot be part of a key
 
     def _shape(self, value: Any, inputs: dict[Key, int]) -> _Shape:
-        """The number of an input, or those of a list's; None: there are others in it."""
+        """The number of an input, or those of a list's; None: it holds others, or nothing."""
         if type(value) is not list:
             return inputs.setdefault(value, len(inputs)) if self._is_key(value) else None
-        numbers = []
+        numbers: list[_Shape] = []
         for each in value:
             found = self._shape(each, inputs)
             if found is None:
                 return None
             numbers.append(found)
-        # (an empty one is a literal)
         return tuple(numbers) or None
 
     def _converted(self, key: Key, value: Any) -> GraphNode | Row | None:

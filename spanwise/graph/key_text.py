@@ -95,4 +95,6 @@ class KeyTexts:
             return f", {key[1]!r})"
         if count == 3:
             return f", {key[1]!r}, {key[2]!r})"
+        if count == 4:
+            return f", {key[1]!r}, {key[2]!r}, {key[3]!r})"
         return str(key)[length:]

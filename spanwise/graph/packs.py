@@ -615,7 +615,7 @@ def users_of(nodes: dict[Key, GraphNode | Row], wanted: Container[Key]) -> dict[
     An alias is no task of the scheduler's: its users are those of what it stands for, which
     stays until the graph is complete if the alias itself is wanted.
     """
-    users = Counter(chain.from_iterable(map(needs_of, nodes.values())))
+    users = Counter(chain.from_iterable([needs_of(node) for node in nodes.values()]))
     # From the last to the first: an alias may stand for an alias.
     for key in reversed([key for key, node in nodes.items() if type(node) is Alias]):
         target = nodes[key].target  # type: ignore[union-attr]
