@@ -10,6 +10,8 @@ export function Drawer(props: {
   readonly label: string;
   readonly className?: string;
   readonly elementRef?: React.Ref<HTMLElement>;
+  /** By which it is made larger or smaller. */
+  readonly edge?: React.ReactNode;
   /** Left of *Close*. */
   readonly tools?: React.ReactNode;
   readonly trans: TranslationBundle;
@@ -31,6 +33,7 @@ export function Drawer(props: {
         }
       }}
     >
+      {props.edge}
       <div className="sw-drawer-tools">
         {tools}
         <ToolButton

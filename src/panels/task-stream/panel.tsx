@@ -9,6 +9,12 @@ import type {
   Snapshot,
   TaskStreamResult
 } from '../../wire/panel-link';
+import {
+  DrawerEdge,
+  type DrawerSizes,
+  drawerStyle,
+  readDrawerSizes
+} from '../drawer-edge';
 import { formatTimeRange, type TableData } from '../format';
 import { notices } from '../notices';
 import { SpanwisePanel } from '../panel';
@@ -47,6 +53,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   private _lastView: Viewport | null = null;
   /** Of the log that is shown, or was before the page was loaded again. */
   private _logId: string | null;
+  private _drawer: DrawerSizes;
   private _search = '';
   private _found: string | undefined;
   private _matches: {
@@ -58,6 +65,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     super(face, options);
     this.addClass('sw-TaskStreamPanel');
     this._model = new TaskStreamModel(options.state);
+    this._drawer = readDrawerSizes(options.state?.drawer);
     const log = options.state?.log;
     this._logId = typeof log === 'string' ? log : null;
     this._pointer = this._newPointer();
@@ -73,6 +81,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     return {
       ...super.savedState(),
       ...this._model.savedState(),
+      drawer: { ...this._drawer },
       log: this._logId
     };
   }
@@ -226,7 +235,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
 
   protected renderChart(_result: TaskStreamResult): React.ReactNode {
     return (
-      <div className="sw-TaskStream">
+      <div className="sw-TaskStream" style={drawerStyle(this._drawer)}>
         <LanesView
           model={this._model}
           pointer={this._pointer}
@@ -246,6 +255,16 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           context={this.context}
           slots={this._model.slots}
           trans={this.trans}
+          edge={
+            <DrawerEdge
+              trans={this.trans}
+              onSize={(side, percent) => {
+                this._drawer = { ...this._drawer, [side]: percent };
+                this.update();
+                this._saveSoon();
+              }}
+            />
+          }
           onShow={run => this._show(run, ZOOM_ROOM)}
         />
       </div>
@@ -302,6 +321,10 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       return;
     }
     this._lastView = view;
+    this._saveSoon();
+  }
+
+  private _saveSoon(): void {
     this._saving.invoke().catch(() => {
       // The panel was disposed meanwhile: there is nothing left to save.
     });

@@ -42,6 +42,8 @@ export function SelectedTask(props: {
   /** The colours of functions. */
   readonly slots: Slots;
   readonly trans: TranslationBundle;
+  /** By which the drawer is made larger or smaller. */
+  readonly edge?: React.ReactNode;
   onShow(run: RunDetail): void;
 }): JSX.Element | null {
   const { context, trans } = props;
@@ -77,6 +79,7 @@ export function SelectedTask(props: {
     <Drawer
       elementRef={drawer}
       label={trans.__('Selected task')}
+      edge={props.edge}
       tools={
         answer.kind === 'run' && (
           <ToolButton

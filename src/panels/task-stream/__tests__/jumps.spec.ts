@@ -83,6 +83,28 @@ it.each(['First', 'Last', 'Longest', 'Next failed'])(
   }
 );
 
+it('the drawer keeps the size that it was given, also after a reload', async () => {
+  await jump('Longest');
+  await act(async () => {
+    inPanel('[role="separator"]').dispatchEvent(
+      new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true })
+    );
+    MessageLoop.flush();
+  });
+  const below = () =>
+    inPanel('.sw-TaskStream').style.getPropertyValue('--sw-drawer-below');
+  expect(below()).toBe('38%');
+  const { drawer } = panel.savedState();
+  expect(drawer).toEqual({ below: 38 });
+  const { contexts } = labContext();
+  const again = taskStreamPanel.create({
+    context: contexts.get({ name: 'first-look' }),
+    state: panel.savedState()
+  });
+  expect(again.savedState()['drawer']).toEqual(drawer);
+  again.dispose();
+});
+
 it('takes the focus from nothing outside the panel', async () => {
   const elsewhere = document.body.appendChild(document.createElement('input'));
   elsewhere.focus();
