@@ -68,6 +68,8 @@ class Lane:
         "busy_since",
         "clock",
         "core_wait",
+        "cpu",
+        "cpu_read_at",
         "due",
         "ends",
         "heard",
@@ -103,6 +105,7 @@ class Lane:
         self.busy_since = 0.0
         self.began = 0.0
         self.began_cpu = 0.0
+        self.cpu = self.cpu_read_at = 0.0
         self.due = self.next_due = inf
         self.plan: Plan | None = None
         self.ends: deque[End] = deque(maxlen=MOST_ENDS)
@@ -209,7 +212,7 @@ class Meter:
         hearing.begin()
         try:
             lane.began_cpu = begin = thread_time()
-            lane.clock = lane.began = lane.busy_since = start = perf_counter()
+            lane.clock = lane.began = lane.busy_since = lane.cpu_read_at = start = perf_counter()
             waits = lane.waits
             unmarked = start - waits.marked
             if unmarked > UNMARKED_SECONDS and (
@@ -259,6 +262,9 @@ class Meter:
             cpu = duration
             if duration >= SHORT_SECONDS or parts is not None:
                 cpu = thread_time() - begin
+                if parts is not None:
+                    # (they may have been given a little more: see `read_cpu`)
+                    cpu = max(cpu, lane.cpu - begin)
             if stop >= lane.due:
                 tell_end(lane, stop, begin + cpu, _ended_row(number, function, span))
         finally:

@@ -26,7 +26,7 @@ from spanwise.measure.fine import Ledger
 from spanwise.measure.looks import RUNNING_SECONDS
 from spanwise.measure.names import Names
 from spanwise.measure.parts import Part
-from spanwise.measure.steps import LONG_SECONDS, SENT, run_parts
+from spanwise.measure.steps import LONG_SECONDS, SENT, SHORT_SECONDS, UNREAD_SECONDS, run_parts
 from spanwise.measure.waits import Waits
 from spanwise.records.enumerations import (
     KIND_COMPUTE,
@@ -41,8 +41,6 @@ from spanwise.worker import watch as watching
 from spanwise.worker.executor import (
     FLUSH_SECONDS,
     QUICK_SECONDS,
-    SHORT_SECONDS,
-    UNREAD_SECONDS,
     WAITING_SECONDS,
     Executor,
 )
@@ -281,7 +279,7 @@ def test_a_run_that_had_to_wait_is_no_long_one(
     opened = SimpleNamespace(run=run, parts=None, quick=before, has_waited=False)
     worker.library.templates[1] = opened  # type: ignore[assignment]
     monkeypatch.setattr("spanwise.worker.executor.perf_counter", lambda: wall[0])
-    monkeypatch.setattr("spanwise.worker.executor.thread_time", lambda: thread[0])
+    monkeypatch.setattr("spanwise.measure.steps.thread_time", lambda: thread[0])
     executor = Executor(worker, 0)
     executor.clock, executor.cpu = wall[0], thread[0]
     executor.core_wait = Waits(worker.ledger)
@@ -363,7 +361,8 @@ class Timed:
         self._worker = worker
         self._seconds = 0.0
         monkeypatch.setattr("spanwise.worker.executor.perf_counter", lambda: self.wall)
-        monkeypatch.setattr("spanwise.worker.executor.thread_time", self._thread_time)
+        for module in ("spanwise.worker.executor", "spanwise.measure.steps"):
+            monkeypatch.setattr(f"{module}.thread_time", self._thread_time)
         self.executor = Executor(worker, 0)
         self.executor.clock, self.executor.cpu = self.wall, self._cpu
         self.executor.core_wait = Waits(worker.ledger)  # type: ignore[assignment]

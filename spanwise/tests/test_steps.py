@@ -6,7 +6,7 @@ from collections import deque
 from math import inf, isnan
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spanwise.graph.template import Part, Template
@@ -31,7 +31,12 @@ class Clocks:
 
     def __init__(self, marked: float = 0.0) -> None:
         self.now = 100.0
-        self.cpu = 7.0
+        self.thread_time = self.cpu = 7.0
+        self.cpu_read_at = 100.0
+        self.reads = 0
+        #: Of parts that are shorter the CPU clock need not be read: none is. (One that fails goes
+        #: back in time.)
+        self.short_seconds = -inf
         self.marked = marked
         self.part = None
         self.core_wait = self
@@ -52,7 +57,7 @@ class Clocks:
     def part_of(self, name: str, seconds: float, cpu: float, **options):
         def run(*values):
             self.now += seconds
-            self.cpu += cpu
+            self.thread_time += cpu
             self.told.append((self.part[4].name, self.part[3]))
             if name in self.looked_at:
                 self.due = -inf
@@ -75,10 +80,15 @@ class Clocks:
         self.marked = self.now
         return 0.5
 
+    def read_thread_time(self) -> float:
+        self.reads += 1
+        return self.thread_time
+
     def run(self, patch, *parts: Part, literals=(), values=()):
         rows: list = []
         patch.setattr(steps, "perf_counter", lambda: self.now)
-        patch.setattr(steps, "thread_time", lambda: self.cpu)
+        patch.setattr(steps, "thread_time", self.read_thread_time)
+        patch.setattr(steps, "SHORT_SECONDS", self.short_seconds)
         opened = Opened(Template(len, parts=parts), Numbers())
         held = list(values)
         try:
@@ -98,6 +108,33 @@ class Numbers:
 
 # In 1/1024 s, which add up exactly: some of less than the 5 ms from which on they are asked.
 ticks = st.integers(0, 40).map(lambda n: n / 1024)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0.0, 3.0 * steps.SHORT_SECONDS), st.sampled_from([0.0, 0.2, 1.0, 1.0, 1.0])
+        ),
+        min_size=1,
+        max_size=120,
+    )
+)
+@example([(0.5 * steps.SHORT_SECONDS, 0.2)] * 120)
+def test_short_parts_get_the_cpu_of_their_thread_which_is_not_asked_for_each(drawn):
+    clocks = Clocks()
+    clocks.short_seconds = steps.SHORT_SECONDS
+    parts = [clocks.part_of("x", seconds, seconds * on_core) for seconds, on_core in drawn]
+    with pytest.MonkeyPatch.context() as patch:
+        _, rows, _ = clocks.run(patch, *parts)
+    assert all(row[PART_CPU] >= 0.0 for row in rows)
+    given_cpu = sum(row[PART_CPU] for row in rows)
+    assert given_cpu == pytest.approx(clocks.cpu - 7.0)
+    more = clocks.cpu - clocks.thread_time
+    assert -1e-9 <= more <= steps.UNREAD_SECONDS + steps.SHORT_SECONDS
+    if all(on_core == 1.0 for _, on_core in drawn):
+        assert more == pytest.approx(0.0)
+        long = sum(seconds >= 0.99 * steps.SHORT_SECONDS for seconds, _ in drawn)
+        assert clocks.reads <= long + (clocks.now - 100.0) / steps.UNREAD_SECONDS
 
 
 @given(st.lists(st.tuples(ticks, ticks, st.integers(0, 9)), min_size=1, max_size=6))
@@ -207,12 +244,12 @@ def test_parts_tell_when_they_end_if_somebody_looked(monkeypatch: pytest.MonkeyP
     clocks = Clocks()
     clocks.looked_at = {"two", "three"}
     seconds = {"one": 0.5, "two": 0.25, "three": -0.125, "four": 1.0}
-    parts = [clocks.part_of(name, each, each / 2, order=()) for name, each in seconds.items()]
+    parts = [clocks.part_of(name, each, abs(each) / 2, order=()) for name, each in seconds.items()]
     clocks.run(monkeypatch, *parts)
     # Also of one that fails.
     assert [(*each[:-1], each[-1][4].name) for each in clocks.ends] == [
         (100.5, 7.25, 99.0, 100.75, 7.375, 3.0, None, "two"),
-        (100.75, 7.375, 99.0, 100.625, 7.3125, 3.0, None, "three"),
+        (100.75, 7.375, 99.0, 100.625, 7.4375, 3.0, None, "three"),
     ]
     assert clocks.due == inf
 

@@ -11,10 +11,8 @@ A new pair of stamps is taken only when the thread has been idle or has sent a
 message; the gap is nobody's, and its length is in the ledger as `report`.
 
 CPU is the thread's own clock at the same places (0.3 to 2 us a reading, against 0.05 us for the
-wall clock), so a run's cpu and duration cover the same stretch.  Of runs that are shorter than
-:data:`SHORT_SECONDS`, nearly all of which a thread spends on its core, it is not read each time:
-their cpu is their duration, and the run at whose end it is read next gets what the clock says less
-what the others were given.  So the sum of all runs is what the clock says::
+wall clock), so a run's cpu and duration cover the same stretch.  It is not read at the end of what
+is short, see :func:`read_cpu`::
 
     read     short   short   short   read
       │  A    │  B    │  C    │  D    │
@@ -41,8 +39,11 @@ from spanwise.measure.scopes import Heard, digest_wait, listen
 from spanwise.measure.steps import (
     LONG_SECONDS,
     MOST_ENDS,
+    SHORT_SECONDS,
     UNMARKED_SECONDS,
+    UNREAD_SECONDS,
     End,
+    read_cpu,
     run_parts,
     tell_end,
     tell_sent,
@@ -96,9 +97,6 @@ FLUSH_ROWS = 256
 #: After a run shorter than this the next one of its template is expected to be short: ended runs
 #: wait for it, and leave with it.
 QUICK_SECONDS = 0.001
-#: The CPU clock is not read for shorter runs without parts, unless that was so long ago.
-SHORT_SECONDS = 0.00002
-UNREAD_SECONDS = 0.0005
 #: A run that computes little and takes longer waits for something else than a core.
 WAITING_SECONDS = 0.03
 #: Sizing and pickling a result shorter than this is counted as compute.
@@ -236,14 +234,7 @@ class Executor(threading.Thread):
         self.clock = self.cpu_read_at = perf_counter()
 
     def _read_cpu(self, at: float) -> float:
-        """What the CPU clock says at `at`, or what short runs were given if that is more."""
-        cpu = thread_time()
-        if cpu < self.cpu:
-            # They waited. Until the clock has caught up no further one is given its duration.
-            self.cpu_read_at = -math.inf
-            return self.cpu
-        self.cpu_read_at = at
-        return cpu
+        return read_cpu(self, at, self.cpu)
 
     def _idle(self) -> Entry | None:
         worker = self.worker
