@@ -696,7 +696,11 @@ class _Walk:
                 if found is None:
                     return None
                 shape.append(found)
-            elif kind is tuple and self._plain.issuperset(map(type, each)):
+            elif (
+                kind is tuple
+                and self._plain.issuperset(map(type, each))
+                and not (each and callable(each[0]))  # (else it is a call itself)
+            ):
                 literals.append(each)
                 shape.append(None)
             else:

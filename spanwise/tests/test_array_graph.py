@@ -228,6 +228,8 @@ def test_arguments_in_the_old_form_are_those_of_dask(key: Any) -> None:
         *(key, [key], [[key], 1], (key, 1), (slice(key), key), {key}, Pair(key, [key])),
         *({"of": key}, [{"of": key}], (_add, key, 1), [(_add, key)], [], (), [1], ["b"], "b"),
         *(True, 1, 1.0, 2.5, None, ..., slice(1), (slice(1), 1, None), ("a", 1), (1, 2), int),
+        # (calls of classes)
+        *((int, 3), (list,), (slice, None), (slice(1), (int, 3))),
         *(np.arange(3), {"c"}, Pair(1, "b"), (1, "text"), DataNode(None, 3), TaskRef(key)),
     ]
     graph: dict[Any, Any] = {key: 5, "d": {"of": key}, "e": [key], "f": key, "g": "text"}
