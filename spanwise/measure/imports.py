@@ -22,6 +22,22 @@ _FIND_AND_LOAD = "_find_and_load"
 _MOST_REMEMBERED = 1000
 
 
+class Imports:
+    """What threads of a process know of each other's imports.
+
+    Attributes
+    ----------
+    lately
+        Begin and end of those that have ended.
+    is_one_under_way
+        Who imports has a lock, so that there is one at a time.
+    """
+
+    def __init__(self) -> None:
+        self.lately: deque[tuple[float, float]] = deque(maxlen=_MOST_REMEMBERED)
+        self.is_one_under_way = False
+
+
 class ImportTimes(threading.local):
     """Seconds of this thread, wall and CPU, since it was last asked.
 
@@ -30,12 +46,12 @@ class ImportTimes(threading.local):
 
     Parameters
     ----------
-    lately
-        Gets begin and end of each import of any thread: see :func:`new`.
+    imports
+        Of all threads: see :func:`new`.
     """
 
-    def __init__(self, lately: deque[tuple[float, float]]) -> None:
-        self._lately = lately
+    def __init__(self, imports: Imports) -> None:
+        self._imports = imports
         self.seconds = 0.0
         self.cpu = 0.0
         self._depth = 0
@@ -62,9 +78,12 @@ class ImportTimes(threading.local):
         if lock.acquire(blocking=False):
             return
         begin = perf_counter()
-        lock.acquire()
+        if self._imports.is_one_under_way:
+            _wait_for_import(lock)
+        else:
+            lock.acquire()
         # (a copy: another library of this process has a lock of its own)
-        lately = tuple(self._lately)
+        lately = tuple(self._imports.lately)
         self.seconds += sum(max(0.0, end - max(begin, at)) for at, end in lately)
 
     def __enter__(self) -> None:
@@ -90,13 +109,14 @@ class ImportTimes(threading.local):
             # Others' imports pass, and modules that a module imports are part of its own time.
             if threading.get_ident() != mine or self._inside:
                 return find_and_load(*args, **kwargs)
-            self._inside = True
+            self._inside = self._imports.is_one_under_way = True
             begin, begin_cpu = perf_counter(), thread_time()
             try:
-                return find_and_load(*args, **kwargs)
+                return _import(find_and_load, args, kwargs)
             finally:
                 end = perf_counter()
-                self._lately.append((begin, end))
+                self._imports.lately.append((begin, end))
+                self._imports.is_one_under_way = False
                 self.seconds += end - begin
                 self.cpu += thread_time() - begin_cpu
                 self._inside = False
@@ -104,6 +124,19 @@ class ImportTimes(threading.local):
         return timed
 
 
+def _import(find_and_load: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+    return find_and_load(*args, **kwargs)
+
+
+def _wait_for_import(lock: Any) -> None:
+    """Wait for it and for what follows it in the other thread, which is not told apart."""
+    lock.acquire()
+
+
+#: What runs in these is counted as importing, and shown so in the stacks of threads.
+CODES = (_import.__code__, _wait_for_import.__code__)
+
+
 def new() -> ImportTimes:
     """Import times of a process."""
-    return ImportTimes(deque(maxlen=_MOST_REMEMBERED))
+    return ImportTimes(Imports())

@@ -13,6 +13,16 @@ schedulers, a stack has what was called, and none of what does it::
       └ Future.result                           └ Future.result
           └ Session.gather …             ──►
               └ Condition.wait
+
+What a thread does around a task's own code has the name of its activity, and below it what others'
+code did in it::
+
+    Library.loads                             (import)
+      └ payload.loads                           └ <module> (pandas/__init__.py)
+          └ imports._import                         └ …
+              └ _find_and_load          ──►
+                  └ <module> (pandas/__init__.py)
+                      └ …
 """
 
 from __future__ import annotations
@@ -82,6 +92,8 @@ def own_frame(name: str) -> Frame:
 
 
 _WORKER = own_frame("worker")
+#: An activity that others' code may be around: a class imports a module as it is opened.
+IMPORT = "import"
 
 
 class TextIds(Protocol):
@@ -175,15 +187,19 @@ class StackTree:
                     self._stack_of_codes.clear()
                     forgot = True
                 found = known[id(code)] = code, self._number(code)
-            if found[1] != _SKIPPED:
-                numbered.append(found)
-        own = self._own_activity(codes, numbered)
-        path = self._path(numbered) if own is None else []
+            numbered.append(found)
+        activity = self._own_activity(numbered)
+        if activity is None:
+            path = self._path(numbered)[-DEPTH:]
+        else:
+            name, within = activity
+            path = self._path(numbered[:within], is_within=True)[1 - DEPTH :]
+            path.insert(0, self._frame(*own_frame(name)))
         is_known = bool(path) and not forgot
         if not path:
-            path.append(self._frame(*(call if call and self.is_calling(codes) else own or _WORKER)))
+            path.append(self._frame(*(call if call and self.is_calling(codes) else _WORKER)))
         stack = NONE_U32
-        for number in path[-DEPTH:]:
+        for number in path:
             stack = self._child(stack, number)
         if is_known:
             if len(self._stack_of_codes) >= PATHS:
@@ -191,28 +207,39 @@ class StackTree:
             self._stack_of_codes[key] = stack
         return stack
 
-    def _own_activity(
-        self, codes: list[CodeType], numbered: list[tuple[CodeType, int]]
-    ) -> Frame | None:
-        """The innermost activity; none if another's code runs in it: a class opens itself."""
-        if any(number not in (_OWN, _PYTHON) for _, number in numbered):
-            return None
-        for code in codes:
-            activity = self._activities.get(id(code))
-            if activity is not None:
-                return own_frame(activity)
-        return None
+    def _own_activity(self, numbered: list[tuple[CodeType, int]]) -> tuple[str, int] | None:
+        """The innermost activity around a task's own code, and how many codes are within it.
 
-    def _path(self, numbered: list[tuple[CodeType, int]]) -> list[int]:
+        None: a task runs, and what it calls is its own. In others' code that runs in an activity,
+        as of a class that opens itself, only an import is another one.
+        """
+        found: tuple[str, int] | None = None
+        is_of_others = False
+        for within in reversed(range(len(numbered))):
+            code, number = numbered[within]
+            activity = self._activities.get(id(code))
+            if activity is not None and (not is_of_others or activity == IMPORT):
+                found = activity, within
+            elif number >= 0:
+                if found is None:
+                    return None
+                is_of_others = True
+        return found
+
+    def _path(self, numbered: list[tuple[CodeType, int]], is_within: bool = False) -> list[int]:
         """The ids of the frames that are shown, the outermost first.
 
         What is called of Spanwise, or of Dask to run a graph, hides what it calls of itself and
         of Python, up to what is another's again: a class that says how it is pickled, a task.
+
+        Parameters
+        ----------
+        is_within
+            Such a call is around all of them.
         """
         path: list[int] = []
-        is_within = False
         for code, number in reversed(numbered):
-            if number in (_OWN, _PYTHON) and is_within:
+            if number == _SKIPPED or (number in (_OWN, _PYTHON) and is_within):
                 continue
             is_within = number == _OWN
             path.append(number if number >= 0 else self._frame_of(code))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import importlib
 import json
 import os
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from html import unescape
@@ -97,6 +99,78 @@ def test_what_a_worker_reads_back_for_tasks_has_the_time_that_fine_metrics_tell(
     assert shares["(worker)"] < 0.1
     assert shares["first_of"] < 1 - share + 0.1
     assert shares["unlink"] == 0
+
+
+SLOW_MODULE = """
+import time
+begin = time.perf_counter()
+until = time.thread_time() + 0.4
+while time.thread_time() < until:
+    pass
+import {name}_inside
+seconds = time.perf_counter() - begin
+
+def number(*_):
+    return seconds
+
+class Opened:
+    def __getstate__(self):
+        return 1
+
+    def __setstate__(self, state):
+        begin = time.perf_counter()
+        import {name}_lately
+        self.imported = seconds + time.perf_counter() - begin
+        until = time.perf_counter() + 0.4
+        while time.perf_counter() < until:
+            pass
+"""
+
+
+@pytest.fixture
+def slow_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """Modules that take some 0.8 s to import, each with half of it in another one."""
+    names = [f"slow_4713_{number}" for number in range(4)]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(SLOW_MODULE.format(name=name))
+        for inner in ("inside", "lately"):
+            (tmp_path / f"{name}_{inner}.py").write_text("import time\ntime.sleep(0.4)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield [importlib.import_module(name) for name in names]
+    for name in names:
+        for each in (name, f"{name}_inside", f"{name}_lately"):
+            sys.modules.pop(each, None)
+
+
+def test_what_is_imported_and_opened_before_a_task_is_called_so(slow_modules: list[Any]) -> None:
+    """Whatever is unpickled imports: functions, arguments, code that cloudpickle sends."""
+    of_function, of_argument, of_code, awaited = slow_modules
+    # (the task shall import them)
+    alone = dask.config.set({"spanwise.worker.import-ahead": False})
+    with alone, Client(n_workers=1, threads_per_worker=2) as client:
+        took = [client.submit(of_function.number).result(timeout=60)]
+        # ... which is opened in 0.4 s, after a module that its class imports only then.
+        opened = client.submit(lambda opened: opened.imported, of_argument.Opened())
+        took.append(opened.result(timeout=60))
+        took.append(client.submit(lambda: of_code.seconds).result(timeout=60))
+        # Of two threads one imports, and the other waits for it.
+        one, _ = client.gather(client.map(awaited.number, range(2), pure=False))
+        took += [one, one]
+        sums = client.fine_metrics(unit="seconds").by_activity(context="execute")
+        tree = client.profile()
+    top = {_name(node): node for node in tree["children"].values()}
+    found = {name: node["count"] * INTERVAL for name, node in top.items()}
+    # By the modules' own clocks.
+    imported = sum(took)
+    assert sums["import"] == pytest.approx(imported, rel=0.1)
+    assert found["(import)"] == pytest.approx(imported, rel=0.1)
+    assert 0.4 <= sums["deserialize"] < 0.7
+    assert found["(deserialize)"] == pytest.approx(sums["deserialize"], abs=0.2)
+    # What others' code does in it is below it, and there are no others.
+    assert set(map(_name, top["(deserialize)"]["children"].values())) <= {"__setstate__"}
+    assert set(map(_name, top["(import)"]["children"].values())) == {"<module>"}
+    others = set(found) - {"(import)", "(deserialize)"}
+    assert sum(found[name] for name in others) < 0.1
 
 
 def _name(node: Node) -> str:

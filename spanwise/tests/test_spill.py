@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import gc
+import importlib
 import os
 import random
 import stat
+import sys
 import threading
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from time import perf_counter, thread_time
@@ -21,6 +24,7 @@ from spanwise.records.enumerations import (
     KIND_DESERIALIZE,
     KIND_DISK_READ,
     KIND_DISK_WRITE,
+    KIND_IMPORT,
     KIND_SERIALIZE,
 )
 from spanwise.wire import payload, raw_memory
@@ -315,6 +319,45 @@ def test_each_input_is_read_back_as_what_it_is_and_under_its_own_id(
     assert [part[0] for part in parts] == [KIND_DISK_READ, KIND_DESERIALIZE] * len(read)
     assert [part[7] for part in parts[1::2]] == [sizes[i] for i in read]
     table.check()
+
+
+class Importing:
+    """Imports a module as it is opened."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.seconds = importlib.import_module(state["name"]).seconds
+
+
+def test_what_an_input_from_disk_imports_is_importing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "imported_by_an_input_4714"
+    (tmp_path / f"{name}.py").write_text(
+        "import time\nbegin = time.perf_counter()\ntime.sleep(0.2)\n"
+        "seconds = time.perf_counter() - begin\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    kept = Kept(tmp_path, 1e6)
+    kept.keep(0, [Importing(name), bytes(100_000)])
+    kept.worker.spill.target = 0.0
+    kept.worker.spill.make_room(kept.worker)
+    row: Row = (99, 99, 1, 0, 0, 5, 6, 0, 0.0, 0.0, 0)
+    inputs = [kept.worker.table.values[0]]
+    begin = perf_counter()
+    lane = Executor(kept.worker, 0)
+    _, _, parts = read_back(kept.worker, lane, row, (0,), inputs, begin, begin, thread_time())
+    took = perf_counter() - begin
+    sys.modules.pop(name, None)
+    assert [part[0] for part in parts] == [KIND_DISK_READ, KIND_IMPORT, KIND_DESERIALIZE]
+    assert inputs[0][0].seconds <= parts[1][4] <= took
+    # One after the other, with nothing between them.
+    for one, other in pairwise(parts):
+        assert one[3] + one[4] == pytest.approx(other[3], abs=1e-6)
+    assert sum(part[4] for part in parts) == pytest.approx(took, abs=0.1)
+    kept.worker.table.check()
 
 
 def test_a_file_that_is_removed_after_it_was_read_is_a_part_of_reading(

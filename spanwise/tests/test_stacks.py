@@ -14,7 +14,7 @@ import pytest
 import spanwise
 from spanwise import Client, get_client
 from spanwise.measure.names import OWN, Names
-from spanwise.measure.stacks import DEPTH, StackTree
+from spanwise.measure.stacks import DEPTH, IMPORT, StackTree
 from spanwise.records.enumerations import NONE_U32
 
 PACKAGE = str(spanwise.__file__).removesuffix("__init__.py")
@@ -29,9 +29,13 @@ def code(function: str, file: str) -> CodeType:
 
 def shown(*frames: tuple[str, str]) -> list[str]:
     """What is shown of a stack, the outermost first as it is given."""
+    return shown_of([code(*frame) for frame in frames], {})
+
+
+def shown_of(codes: list[CodeType], activities: dict[CodeType, str]) -> list[str]:
+    """The same of code, some of which is what threads do around tasks."""
     names = Names()
-    tree = StackTree(names, base.__code__)
-    codes = [code(*frame) for frame in frames]
+    tree = StackTree(names, base.__code__, activities=activities)
     stack = tree.stack_of(codes[::-1], None)
     assert tree.stack_of(codes[::-1], None) == stack
     stacks, told = tree.rows()
@@ -42,8 +46,8 @@ def shown(*frames: tuple[str, str]) -> list[str]:
     while stack != NONE_U32:
         stack, frame = rows[stack]
         found.append(function[frame])
-    # Of no other is anything told.
-    assert len(frames) > DEPTH or set(found) == set(function.values())
+    # Of no other is anything told, unless it is around an activity.
+    assert len(codes) > DEPTH or activities or set(found) == set(function.values())
     return found[::-1]
 
 
@@ -79,27 +83,36 @@ def test_of_spanwise_only_what_was_called_is_shown() -> None:
 
 
 def test_what_a_thread_does_around_a_task_is_called_as_in_fine_metrics() -> None:
-    reads, opens = (code(name, f"{PACKAGE}worker/{name}.py") for name in ("read", "opens"))
-    activities = {reads: "disk-read", opens: "deserialize"}
+    files = [code(name, f"{PACKAGE}worker/{name}.py") for name in ("read", "opens", "imports")]
+    reads, opens, imports = files
+    activities = {reads: "disk-read", opens: "deserialize", imports: IMPORT}
     run = code("run", f"{PACKAGE}worker/executor.py")
     join, wait = code("join", f"{PACKAGE}wire/payload.py"), code("wait", threading.__file__)
 
     def called(*codes: CodeType) -> list[str]:
-        names = Names()
-        tree = StackTree(names, base.__code__, activities=activities)
-        tree.stack_of(list(codes[::-1]), None)
-        _, told = tree.rows()
-        texts: list[str] = names.announcement()["names"]  # type: ignore[assignment]
-        return [texts[name & ~OWN] for _, name, _, _ in told]
+        return shown_of(list(codes), activities)
 
     assert called(run) == ["(worker)"]
     assert called(run, reads) == ["(disk-read)"]
     assert called(run, opens, join, wait) == ["(deserialize)"]
     assert called(run, opens, reads) == ["(disk-read)"]
-    # What a user's class does there, and what a task does, is theirs.
-    own = called(run, opens, join, code("__setstate__", USER))
-    assert sorted(own) == ["__setstate__", "join"]
     assert called(run, join, wait) == ["join"]
+    # What a user's class does there is below it, and what it opens or imports there.
+    sets = code("__setstate__", USER)
+    assert called(run, opens, join, sets) == ["(deserialize)", "__setstate__"]
+    assert called(run, opens, join, sets, reads) == ["(deserialize)", "__setstate__"]
+    module = code("module", USER)
+    imported = [imports, code("_load", "<frozen importlib._bootstrap>"), module]
+    assert called(run, opens, join, *imported) == ["(import)", "module"]
+    assert called(run, opens, join, sets, *imported) == ["(import)", "module"]
+    assert called(run, opens, join, imports, wait) == ["(import)"]
+    # A task that does the same goes on with its own.
+    fit = code("fit", USER)
+    assert called(run, fit, join, opens, *imported) == ["fit", "join", "module"]
+    # However deep it is, its name is there.
+    deep = [code(f"f{number}", USER) for number in range(DEPTH + 20)]
+    assert called(run, opens, *deep)[0] == "(deserialize)"
+    assert len(called(run, opens, *deep)) == DEPTH
 
 
 def test_as_many_frames_are_shown_as_before_of_a_deep_stack() -> None:

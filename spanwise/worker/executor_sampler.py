@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from spanwise.measure import imports
 from spanwise.measure.sampler import INTERVAL, ThreadSampler
-from spanwise.measure.stacks import StackTree
+from spanwise.measure.stacks import IMPORT, StackTree
 from spanwise.wire.rows import TASK_SPAN, TASK_TEMPLATE
 from spanwise.worker.inline import inline
 from spanwise.worker.library import Library
@@ -26,6 +27,7 @@ _ACTIVITIES = {
     read_back.__code__: "disk-read",
     Library.loads.__code__: "deserialize",
     open_blobs.__code__: "deserialize",
+    **dict.fromkeys(imports.CODES, IMPORT),
     inline.__code__: "serialize",
     # (else its inner frames would be shown, as of what a task calls of Spanwise)
     Worker.flush.__code__: "worker",

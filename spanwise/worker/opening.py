@@ -163,6 +163,7 @@ def read_back(
         No more files may be open.
     """
     parts: list[Part] = []
+    imports = worker.library.import_times
     # (an iterator would hold the last marker)
     for index in range(len(inputs)):
         marker = inputs[index]
@@ -179,9 +180,12 @@ def read_back(
         nbytes = float(len(content))
         read, read_cpu = perf_counter(), thread_time()
         _step_ends(lane, row, read, read_cpu, READ_DISK)
+        imports.take()
         value = worker.library.loads(content)
         opened, opened_cpu = perf_counter(), thread_time()
-        _step_ends(lane, row, opened, opened_cpu, OPENED)
+        importing, importing_cpu = imports.take()
+        step = IMPORTED if 2 * importing > opened - read else OPENED
+        _step_ends(lane, row, opened, opened_cpu, step)
         inputs[index] = value
         with worker.lock:
             if worker.table.values.get(ids[index]) is marker:
@@ -195,6 +199,10 @@ def read_back(
         middle = begin + took
         parts.append(own_part(KIND_DISK_READ, row, start, begin, middle, cpu, nbytes))
         cpu = opened_cpu - read_cpu
+        if importing > 0.0:
+            imported, importing_cpu = min(end, middle + importing), min(cpu, importing_cpu)
+            parts.append(own_part(KIND_IMPORT, row, start, middle, imported, importing_cpu))
+            middle, cpu = imported, cpu - importing_cpu
         parts.append(own_part(KIND_DESERIALIZE, row, start, middle, end, cpu, size))
         begin, begin_cpu = end, end_cpu
     return begin, begin_cpu, parts

@@ -52,12 +52,15 @@ function startsImport(
   const own = file[node] ?? '';
   return (
     IMPORTER.test(own) ||
+    (name[node] === '(import)' && own === OWN_STEP) ||
     (name[node] === '<module>' &&
       !own.startsWith('<') &&
       OWN_FILE.test(file[caller] ?? ''))
   );
 }
 
+/** In place of a file: what a thread does around a task's own code. */
+const OWN_STEP = '<spanwise>';
 /** Files of Spanwise that open what was pickled. */
 const OWN_FILE = /[\\/]spanwise[\\/](client|local|wire|worker)[\\/]/;
 /** Files of what imports modules; not frozen, too. */
@@ -83,14 +86,14 @@ export function frameTree(result: ProfileResult): FrameTree {
   for (let node = 0; node < length; node += 1) {
     const above = parent[node] ?? -1;
     const samples = n[node] ?? 0;
+    importing[node] =
+      importing[above] === 1 || startsImport(result, node, above) ? 1 : 0;
     if (above < 0) {
       roots.push(node);
       offset[node] = rootsTaken;
       rootsTaken += samples;
       continue;
     }
-    importing[node] =
-      importing[above] === 1 || startsImport(result, node, above) ? 1 : 0;
     depth[node] = (depth[above] ?? 0) + 1;
     offset[node] = (offset[above] ?? 0) + (taken[above] ?? 0);
     taken[above] = (taken[above] ?? 0) + samples;

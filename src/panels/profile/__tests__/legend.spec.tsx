@@ -147,7 +147,13 @@ it('imports are set apart from what the function of the task does, and so is wha
     ['<module>', '<string>', 8],
     ['<module>', '/home/program.py', 0],
     // A program that a task runs.
-    ['<module>', '/home/program.py', 1]
+    ['<module>', '/home/program.py', 1],
+    // What the worker calls so, below a function and by itself.
+    ['(import)', '<spanwise>', 0],
+    ['<module>', '/site-packages/numpy/__init__.py', 13],
+    ['(deserialize)', '<spanwise>', 0],
+    ['(import)', '<spanwise>', -1],
+    ['(import)', '/home/fit.py', -1]
   ] as const;
   const counts = (count = 1) => frames.map(() => count);
   const imports: ProfileResult = {
@@ -166,7 +172,7 @@ it('imports are set apart from what the function of the task does, and so is wha
     }
   };
   expect([...frameTree(imports).importing]).toEqual([
-    0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0
+    0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0
   ]);
   const { legend, details } = shown(imports, bracketing, 5);
   // In a low panel it is cut off behind the first line.
