@@ -95,6 +95,19 @@ def test_all_parts_of_a_fused_task_are_there(client: Client) -> None:
     assert all(one["stop"] <= other["start"] + 1e-4 for one, other in pairwise(computing))
 
 
+def test_a_fused_task_has_the_name_of_what_took_most_of_it(client: Client) -> None:
+    def doze(block: Any) -> Any:
+        time.sleep(0.2)
+        return block
+
+    with dask.config.set({"optimization.fuse.active": True}):
+        assert (da.ones(4, chunks=4).map_blocks(doze, dtype=float) + 1).sum().compute() == 8
+    (record,) = [each for each in client.get_task_stream() if each["name"] == "doze"]
+    assert "doze" not in str(record["key"])
+    functions = [part["function"] for part in record["startstops"] if part["action"] == "compute"]
+    assert len(set(functions)) > 1
+
+
 def test_ten_times_as_many_records_cost_ten_times_as_much(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -591,7 +591,13 @@ export type RunDetail = Pick<
     Pick<RunRow, 'cpu' | 'waitReady' | 'waitInputs' | 'waitThread' | 'nbytes'>
   > & {
     readonly key: string;
+    /** Of a fused task that which computed longest in it. */
     readonly function: string;
+    /** What functions computed in a fused task, eight at most, the longest first; absent: one alone did, or an observer of before. */
+    readonly fused?: readonly {
+      readonly function: string;
+      readonly seconds: number;
+    }[];
     readonly span: SpanPath;
     /** The cell in which it was written, and the number beside it at that time; absent: none, or not told. */
     readonly cell?: { readonly title: string; readonly execution?: number };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { NONE_U32 } from '../../records/enumerations';
+import { NONE_U32, PartKind } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { ingestBlock } from '../store/ingest';
@@ -39,6 +39,39 @@ describe('the tasks table', () => {
   ])('sorts by %s', (sort, descending, expected) => {
     // Equal ranks stay in the order in which the runs ended: a, d, b, c.
     expect(keys({ sort, descending })).toBe(expected);
+  });
+
+  it('calls a fused task by what took most of it, and sorts by that', () => {
+    const compute = { kind: PartKind.Compute };
+    const of = drawRuns('0/0 aaaa.bbbb', {
+      tasks: {
+        a: {
+          function: 'alpha',
+          parts: [
+            { ...compute, offset: 0, duration: 1 },
+            { ...compute, offset: 1, duration: 1.5, function: 'zeta' },
+            { ...compute, offset: 2.5, duration: 1.5, function: 'zeta' }
+          ]
+        },
+        // As long as the other: its own.
+        b: {
+          function: 'mid',
+          parts: [
+            { ...compute, offset: 0, duration: 2, function: 'beta' },
+            { ...compute, offset: 2, duration: 2, function: 'mid' }
+          ]
+        }
+      }
+    });
+    const { rows } = ask(of, 'tasks', { params: { sort: 'function' } });
+    const told = rows.map(({ function: name, fused }) => [
+      name,
+      fused?.map(part => `${part.function} ${part.seconds}`)
+    ]);
+    expect(told).toEqual([
+      ['mid', ['beta 2', 'mid 2']],
+      ['zeta', ['zeta 3', 'alpha 1']]
+    ]);
   });
 
   it('sorts spans tag by tag', () => {

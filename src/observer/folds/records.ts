@@ -12,6 +12,7 @@ import {
   type Slices
 } from './context';
 import { honouredBy } from './honoured';
+import { mainFunction } from './main-function';
 import { ownersOf } from './owners';
 import {
   cellOf,
@@ -269,7 +270,7 @@ class RecordsPage {
     }
     columns.run.push(run);
     columns.key.push(key);
-    columns.function.push(this._name(log.name(runs.function[i]!)));
+    columns.function.push(this._name(log.name(mainFunction(log, row))));
     columns.span.push(this._span(runs.span[i]!));
     columns.lane.push(this._lane(runs.lane[i]!, end));
     columns.status.push(this._name(STATUSES[runs.status[i]!] ?? 'ok'));

@@ -8,6 +8,7 @@ import type { SpanId } from '../../records/ids';
 import type { PartDetail, RunDetail } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
+import { fusedOf, mainFunction } from './main-function';
 import { ownersOf } from './owners';
 
 const ORIGINS = wordsOf(TaskOrigin);
@@ -60,10 +61,12 @@ export function runDetail(
     inShort ? SHORT_PARTS : MOST_PARTS
   );
   const partsLeftOut = parts.length - shownParts.length;
+  const fused = fusedOf(log, row);
   return {
     run,
     key: log.key(node),
-    function: log.name(columns.function[i]!),
+    function: log.name(mainFunction(log, row)),
+    ...(fused.length > 1 && { fused }),
     span: log.spans.nameOf(columns.span[i]!),
     ...cellOf(log, columns.span[i]!),
     ...(client === '' ? {} : { client }),

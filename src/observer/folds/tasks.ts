@@ -12,6 +12,7 @@ import {
   type Slices
 } from './context';
 import { honouredBy } from './honoured';
+import { mainFunction } from './main-function';
 import { ownersOf } from './owners';
 import { errorOf, runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';
@@ -186,7 +187,7 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
     const ranks = textRanks(ids.map(id => log.name(id)));
     const rankOfName = new Map(ids.map((id, i) => [id, ranks[i]!]));
     if (sort === 'function') {
-      return row => rankOfName.get(column(row, 'function')) ?? 0;
+      return row => rankOfName.get(mainFunction(log, row)) ?? 0;
     }
     return row => keyRank(log, column(row, 'node'), rankOfName);
   }

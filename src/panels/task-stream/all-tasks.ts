@@ -72,7 +72,12 @@ export async function allTasks(
   }
 }
 
-type FoundTask = RunDetail & { parts: PartDetail[]; partsLeftOut: number };
+type FoundTask = RunDetail & {
+  parts: PartDetail[];
+  partsLeftOut: number;
+  /** Of all parts, also those that find no room: the seconds that each function computed. */
+  readonly computed: Map<string, number>;
+};
 
 /** Of each task the longest parts, as many of all as a file holds. */
 class FoundTasks {
@@ -114,9 +119,10 @@ class FoundTasks {
         task.parts.push(...parts);
       } else {
         const told = taskAt(page, row, errors.get(row));
-        task = { ...told, parts, partsLeftOut: 0 };
+        task = { ...told, parts, partsLeftOut: 0, computed: new Map() };
         this._tasks.push(task);
       }
+      addComputed(task.computed, parts);
       this._cut(task);
     });
     // (if it is still too many then, there are too many tasks)
@@ -131,9 +137,11 @@ class FoundTasks {
 
   inOrder(): RunDetail[] {
     return this._tasks
-      .map(({ partsLeftOut, ...task }) =>
-        partsLeftOut > 0 ? { ...task, partsLeftOut } : task
-      )
+      .map(({ partsLeftOut, computed, ...task }) => ({
+        ...task,
+        ...(partsLeftOut > 0 && { partsLeftOut }),
+        ...(computed.size > 1 && { fused: longestFirst(computed) })
+      }))
       .sort((a, b) => a.start - b.start);
   }
 
@@ -156,6 +164,29 @@ class FoundTasks {
       this._parts -= tooMany;
     }
   }
+}
+
+function addComputed(
+  sums: Map<string, number>,
+  parts: readonly PartDetail[]
+): void {
+  for (const { held, kind, function: fn, duration } of parts) {
+    if (held && kind === 'compute' && fn !== '') {
+      sums.set(fn, (sums.get(fn) ?? 0) + duration);
+    }
+  }
+}
+
+/** As in the answers for one run. */
+const MOST_FUSED = 8;
+
+function longestFirst(
+  sums: ReadonlyMap<string, number>
+): NonNullable<RunDetail['fused']> {
+  return [...sums]
+    .map(([name, seconds]) => ({ function: name, seconds }))
+    .sort((one, other) => other.seconds - one.seconds)
+    .slice(0, MOST_FUSED);
 }
 
 function taskAt(

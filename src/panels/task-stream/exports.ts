@@ -1,7 +1,7 @@
 /** What *Export* of the Task Stream offers beside the legend: pictures of what is shown, a trace and a table of the selection's runs. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { shownText } from '../../base/shown-text';
-import type { ClusterInfo } from '../../wire/panel-link';
+import type { ClusterInfo, RunDetail } from '../../wire/panel-link';
 import { conditionsOf } from '../../feed/selection';
 import { conditionText } from '../chip-row';
 import { downloadText } from '../download-text';
@@ -11,7 +11,8 @@ import {
   formatDuration,
   formatExactCount,
   formatTimeRange,
-  legendWord
+  legendWord,
+  type TableData
 } from '../format';
 import { notices } from '../notices';
 import type { PanelContext } from '../panel-context';
@@ -317,27 +318,36 @@ async function exportTasks(source: IExportSource): Promise<void> {
   const { trans } = source;
   const { runs, lost } = await collected(source);
   const columns = taskColumns(trans);
+  const functionAt = columns.findIndex(({ sort }) => sort === 'function');
   // Beside the span, which is `default` where a notebook opens none.
-  const place = columns.findIndex(({ sort }) => sort === 'span') + 1;
+  const spanAt = columns.findIndex(({ sort }) => sort === 'span');
+  // (from the last place to the first, so that those before stay where they are)
+  const withOwn = <T>(row: readonly T[], fused: T, cell: T) =>
+    row.toSpliced(spanAt + 1, 0, cell).toSpliced(functionAt + 1, 0, fused);
   downloadText(
     `${source.fileName} task runs.csv`,
     'text/csv',
     tableAsCsv({
-      columns: [
-        ...columns.slice(0, place),
-        { name: trans.__('Cell'), numeric: false },
-        ...columns.slice(place)
-      ],
+      columns: withOwn<TableData['columns'][number]>(
+        columns,
+        { name: trans.__('Fused from'), numeric: false },
+        { name: trans.__('Cell'), numeric: false }
+      ),
       rows: [
         ...runs.map(run => {
-          const text = cellText(run, trans);
-          return taskRow(run, trans).toSpliced(place, 0, { text, value: text });
+          return withOwn(
+            taskRow(run, trans),
+            cellOf.text(fusedText(run)),
+            cellOf.text(cellText(run, trans))
+          );
         }),
         // A file of this kind has no place for remarks but its rows.
         ...(lost > 0
           ? [
               [cellOf.text(lostText(lost, trans))].concat(
-                columns.map(() => cellOf.text(''))
+                Array.from({ length: columns.length + 1 }, () =>
+                  cellOf.text('')
+                )
               )
             ]
           : [])
@@ -345,6 +355,13 @@ async function exportTasks(source: IExportSource): Promise<void> {
     })
   );
   warnOfLost(lost, trans);
+}
+
+/** "smooth 0.7003; getitem-overlap 0.0121": what functions computed in a fused run, in seconds; '': one alone did. */
+function fusedText({ fused = [] }: RunDetail): string {
+  return fused
+    .map(({ function: name, seconds }) => `${name} ${seconds.toFixed(6)}`)
+    .join('; ');
 }
 
 /** What a file has not. */

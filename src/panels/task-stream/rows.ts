@@ -929,7 +929,9 @@ export function cardOf(
       ? partTitle(box.kind as keyof typeof KIND_WORDS, box.function, trans)
       : within !== null && within.function !== box.function
         ? trans.__('%1, in %2', box.function, within.function)
-        : box.function || (detail?.function ?? ''),
+        : within === null && !box.running
+          ? (detail?.function ?? box.function)
+          : box.function,
     aside: asideText(box, detail, trans),
     key: detail?.key ?? box.key ?? '',
     rows,
@@ -1030,22 +1032,23 @@ function fusedTaskOf(
   box: HoveredBox,
   detail: RunDetail | null
 ): RunDetail | null {
-  if (detail === null || box.running) {
+  // (the box of the run itself is all of it, whatever function its key names)
+  const isPart = box.isExecution === true || box.tasks === 0;
+  if (detail === null || box.running || !isPart) {
     return null;
   }
   const isOther = box.function !== '' && box.function !== detail.function;
   const isShorter =
-    box.isExecution === true &&
-    fusedWith(detail).length > 0 &&
-    box.to - box.from < 0.99 * detail.duration;
+    fusedWith(detail).length > 0 && box.to - box.from < 0.99 * detail.duration;
   return isOther || isShorter ? detail : null;
 }
 
-/** The other functions of a fused task, in the order in which they ran. */
+/** The other functions of a fused task, the longest first. */
 export function fusedWith(run: RunDetail): string[] {
-  const names = run.parts
-    .filter(part => part.kind === 'compute' && part.function !== '')
-    .map(part => part.function);
+  const names = (
+    run.fused ??
+    run.parts.filter(part => part.kind === 'compute' && part.function !== '')
+  ).map(part => part.function);
   return [...new Set(names)].filter(name => name !== run.function);
 }
 
@@ -1441,6 +1444,20 @@ function keyCell(key: string): TableCell {
   return tail === 0 ? cell : { ...cell, tail };
 }
 
+/** Of a fused task with what else computed in it: "smooth with getitem-overlap". */
+function functionCell(run: RunDetail, trans: Trans): TableCell {
+  const cell = cellOf.text(run.function);
+  const others = (run.fused ?? [])
+    .map(part => part.function)
+    .filter(name => name !== run.function);
+  return others.length === 0
+    ? cell
+    : {
+        ...cell,
+        text: trans.__('%1 with %2', run.function, others.join(', '))
+      };
+}
+
 export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
   const { text, seconds, bytes } = cellOf;
   const waits = [run.waitReady, run.waitInputs, run.waitThread];
@@ -1449,7 +1466,7 @@ export function taskRow(run: RunDetail, trans: Trans): readonly TableCell[] {
     : waits.reduce<number>((sum, wait) => sum + (wait ?? 0), 0);
   return [
     keyCell(run.key),
-    text(run.function),
+    functionCell(run, trans),
     text(placeText(run, trans)),
     text(workerLabel(run.worker, trans)),
     // The column says that it is a thread, where it is one.

@@ -211,17 +211,16 @@ function byStart(a: RunDetail, b: RunDetail): number {
   );
 }
 
-/** In order of time, without what is the task itself once more. */
+/**
+ * In order of time. What computes of the function by which the task is called has no slice of its own: a sum by name would have its time
+ * twice, and of some tasks alone, as it has none beside a whole task.
+ */
 function partsOf({ parts, ...run }: RunDetail): RunDetail['parts'] {
-  const held = parts.filter(part => part.held);
-  const [only] = held;
-  const isWhole =
-    held.length === 1 &&
-    only?.kind === 'compute' &&
-    (only.function === '' || only.function === run.function);
-  return (isWhole ? parts.filter(part => !part.held) : [...parts]).sort(
-    (a, b) => a.offset - b.offset
-  );
+  const isTask = ({ held, kind, function: fn }: RunDetail['parts'][number]) =>
+    held && kind === 'compute' && (fn === '' || fn === run.function);
+  return parts
+    .filter(part => !isTask(part))
+    .sort((a, b) => a.offset - b.offset);
 }
 
 function metadata(

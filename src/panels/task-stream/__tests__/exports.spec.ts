@@ -567,11 +567,42 @@ describe('a trace', () => {
         ts >= fit.ts
     );
     expect(parts.map(({ cat, ts, dur }) => [cat, ts - fit.ts, dur])).toEqual([
-      ['transfer', 0, 1e6],
-      ['compute', 1e6, 3e6]
+      ['transfer', 0, 1e6]
     ]);
     const spans = events.filter(({ cat, ph }) => cat === 'span' && ph === 'b');
     expect(spans.map(({ name }) => name)).toEqual(['first', 'load']);
+  });
+
+  it('has no slice twice of one name: a sum by name is what tasks took', () => {
+    const compute = { kind: PartKind.Compute, duration: 1 };
+    const three = drawRuns('0/0 aa.bbbbb.cccc', {
+      tasks: {
+        a: { function: 'slow' },
+        b: {
+          function: 'slow',
+          parts: [
+            { kind: PartKind.Transfer, offset: 0, duration: 1 },
+            { ...compute, offset: 1, duration: 4 }
+          ]
+        },
+        c: {
+          function: 'getitem-overlap',
+          parts: [
+            { ...compute, offset: 0, function: 'getitem-overlap' },
+            { ...compute, offset: 1, duration: 2, function: 'smooth' },
+            { ...compute, offset: 3, duration: 1, function: 'smooth' }
+          ]
+        }
+      }
+    });
+    const slices = slicesOf([0, 1, 2].map(row => runDetail(three, row)!));
+    expect(slices.map(({ name, cat, dur }) => [name, cat, dur / 1e6])).toEqual([
+      ['slow', 'task', 2],
+      ['slow', 'task', 5],
+      ['transfer', 'transfer', 1],
+      ['smooth', 'task', 4],
+      ['getitem-overlap', 'compute', 1]
+    ]);
   });
 
   it('says how many spans it has not', async () => {
@@ -846,13 +877,37 @@ it('the table of tasks has those of the selection, with their cells', async () =
   expect(saved[0]!.name).toBe('task-stream first-look task runs.csv');
   const lines = saved[0]!.text.split('\r\n');
   expect(lines[0]).toBe(
-    'key,function,span,cell,worker,thread,status,start_seconds,duration_seconds,cpu_seconds,waited_seconds,size_bytes,error'
+    'key,function,fused_from,span,cell,worker,thread,status,start_seconds,duration_seconds,cpu_seconds,waited_seconds,size_bytes,error'
   );
   expect(
-    lines.slice(1).map(line => line.split(',').toSpliced(4).toSpliced(0, 1))
+    lines.slice(1).map(line => line.split(',').toSpliced(5).toSpliced(0, 1))
   ).toEqual([
-    ['load', 'x', '# load [3]'],
-    ['load', 'default', '']
+    ['load', '', 'x', '# load [3]'],
+    ['load', '', 'default', '']
+  ]);
+});
+
+it('the table of tasks calls a fused one by what took most of it, and has what the others took', async () => {
+  const compute = { kind: PartKind.Compute };
+  const fused = drawRuns('0/0 aaaaaaaa', {
+    tasks: {
+      a: {
+        function: 'getitem-overlap',
+        parts: [
+          { ...compute, offset: 0, duration: 1, function: 'getitem-overlap' },
+          { ...compute, offset: 1, duration: 3, function: 'smooth' },
+          { ...compute, offset: 4, duration: 4, function: 'smooth' }
+        ]
+      }
+    }
+  });
+  await choose('Export task runs as CSV');
+  await answerTasks({}, fused);
+  await waitFor('a file', () => saved.length > 0);
+  const [, row] = saved[0]!.text.split('\r\n');
+  expect(row!.split(',').slice(1, 3)).toEqual([
+    'smooth',
+    'smooth 7.000000; getitem-overlap 1.000000'
   ]);
 });
 
@@ -879,7 +934,7 @@ it('the table of no task says what its figures are in', async () => {
   await answerTasks();
   await waitFor('a file', () => saved.length > 0);
   expect(saved[0]!.text).toBe(
-    'key,function,span,cell,worker,thread,status,start_seconds,duration_seconds,cpu_seconds,waited_seconds,size_bytes,error'
+    'key,function,fused_from,span,cell,worker,thread,status,start_seconds,duration_seconds,cpu_seconds,waited_seconds,size_bytes,error'
   );
 });
 

@@ -437,21 +437,27 @@ describe('the hover card', () => {
       ]
     });
     const whole = { ...box, kind: 'compute' as const, from: 0, to: 0.7 };
-    expect(fusedWith(fused)).toEqual(['matmul']);
-    expect(fusedWith({ ...fused, parts: [] })).toEqual([]);
-    const over = { ...whole, function: 'matmul', to: 0.5 };
+    // It is called by what took most of it, whatever its key says.
+    expect(fused.function).toBe('matmul');
+    expect(fusedWith(fused)).toEqual(['fit_fold']);
+    expect(fusedWith({ ...fused, fused: undefined, parts: [] })).toEqual([]);
+    expect(taskRow(fused, english)[1]).toMatchObject({
+      text: 'matmul with fit_fold',
+      value: 'matmul'
+    });
+    const over = { ...whole, function: 'matmul', to: 0.5, tasks: 0 };
     const card = cardOf(over, fused, english);
-    expect(card.title).toBe('matmul, in fit_fold');
+    expect(card.title).toBe('matmul');
     expect(lines(card)).toContain('duration: 500 ms');
     expect(lines(card)).toContain('fused task: 700 ms');
     // Of the task's own function only a part is drawn under a filter; without one, the box is the whole task.
     const own = { ...whole, from: 0.5 };
     const alone = cardOf({ ...own, isExecution: true }, fused, english);
-    expect(alone.title).toBe('fit_fold');
+    expect(alone.title).toBe('fit_fold, in matmul');
     expect(lines(alone)).toContain('duration: 200 ms');
-    expect(lines(cardOf(whole, fused, english))).toContain(
-      'ran: 0.000 s – 0.700 s'
-    );
+    const all = cardOf(whole, fused, english);
+    expect(all.title).toBe('matmul');
+    expect(lines(all)).toContain('ran: 0.000 s – 0.700 s');
     expect(
       plain(
         cardOf(
