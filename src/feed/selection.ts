@@ -10,7 +10,8 @@ import type { Filter, SpanPath, SpanTerm, TimeRange } from '../wire/panel-link';
 
 /** What a click selects. It is no filter until the user says so (`useSelectedAsFilter`). */
 type Selected =
-  | { readonly kind: 'run'; readonly run: number }
+  /** `function`: of the part of it that was clicked, where it has several. */
+  | { readonly kind: 'run'; readonly run: number; readonly function?: string }
   | { readonly kind: 'function'; readonly name: string }
   | { readonly kind: 'span'; readonly path: SpanPath };
 

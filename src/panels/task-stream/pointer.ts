@@ -218,7 +218,7 @@ export class LanePointer {
     } else if (box === null || box.run === null) {
       this._selection.select(null);
     } else {
-      this._selection.select({ kind: 'run', run: box.run });
+      this._selection.select({ kind: 'run', run: box.run, ...partOf(box) });
     }
   };
 
@@ -582,6 +582,13 @@ export class LanePointer {
     const { x, y } = this._placeOf(event);
     return x < 0 ? null : (this._drawing?.hit(x, y) ?? null);
   }
+}
+
+/** Of a box that is not the run itself. */
+function partOf(box: HoveredBox): { readonly function?: string } {
+  return box.kind === 'compute' && (box.tasks === 0 || box.isExecution === true)
+    ? { function: box.function }
+    : {};
 }
 
 function panelOf(lanes: HTMLElement): HTMLElement {

@@ -49,6 +49,7 @@ export function SelectedTask(props: {
   const { context, trans } = props;
   const { selection, feed, cluster } = context;
   const run = useShownRun(context);
+  const clicked = useClickedFunction(context);
   const [answer, setAnswer] = React.useState<Answer>({ kind: 'waiting' });
   const clusterId = cluster.current?.cluster;
   React.useEffect(() => {
@@ -99,7 +100,8 @@ export function SelectedTask(props: {
           slots={props.slots}
           trans={trans}
           onShow={() => props.onShow(answer.run)}
-          onFilter={() => selection.toggleFunction(answer.run.function)}
+          clicked={clicked}
+          onFilter={name => selection.toggleFunction(name)}
         />
       ) : (
         <div className="sw-drawer-note">
@@ -112,6 +114,24 @@ export function SelectedTask(props: {
       )}
     </Drawer>
   );
+}
+
+/** That of the part of the selected run on which the click was; undefined: the run itself was selected. */
+function useClickedFunction({ selection }: PanelContext): string | undefined {
+  const now = () =>
+    selection.selected?.kind === 'run'
+      ? selection.selected.function
+      : undefined;
+  const [clicked, setClicked] = React.useState(now);
+  React.useEffect(() => {
+    const look = () => setClicked(now());
+    selection.changed.connect(look);
+    look();
+    return () => {
+      selection.changed.disconnect(look);
+    };
+  }, [selection]);
+  return clicked;
 }
 
 /**
@@ -198,8 +218,10 @@ function RunFacts(props: {
   readonly run: RunDetail;
   readonly slots: Slots;
   readonly trans: TranslationBundle;
+  /** The function of the part on which the click was. */
+  readonly clicked?: string | undefined;
   onShow(): void;
-  onFilter(): void;
+  onFilter(name: string): void;
 }): JSX.Element {
   const { run, slots, trans } = props;
   const parts = partRows(run, trans);
@@ -209,6 +231,7 @@ function RunFacts(props: {
   const waits = waitText(run, trans);
   const waitsForOthers = waitForOthersText(run, trans);
   const fused = fusedWith(run);
+  const own = props.clicked ?? run.function;
   const measured = measuredText(run, trans);
   const duration = formatDuration(run.duration);
   // What one looks for comes first, as a drawer in a low panel shows three lines: what failed, how long it took, and what for.
@@ -249,11 +272,22 @@ function RunFacts(props: {
           {longestFirst(parts).map((part, index) => (
             <li key={index} className="sw-legend-item">
               <Swatch mark={partMark(part, slots)} />
-              <span className="sw-legend-name">
-                {part.held
-                  ? part.label
-                  : trans.__('%1 (in the background)', part.label)}
-              </span>
+              {part.kind === 'compute' && fused.length > 0 ? (
+                <button
+                  type="button"
+                  className="sw-legend-name sw-drawer-part"
+                  title={trans.__('Filter by %1', part.function)}
+                  onClick={() => props.onFilter(part.function)}
+                >
+                  {part.label}
+                </button>
+              ) : (
+                <span className="sw-legend-name">
+                  {part.held
+                    ? part.label
+                    : trans.__('%1 (in the background)', part.label)}
+                </span>
+              )}
               <span className="sw-legend-figure">
                 {formatDuration(part.seconds)}
                 {part.bytes ? `, ${formatBytes(part.bytes)}` : ''}
@@ -314,10 +348,10 @@ function RunFacts(props: {
         <button
           type="button"
           className="sw-button"
-          title={trans.__('Filter by %1', run.function)}
-          onClick={props.onFilter}
+          title={trans.__('Filter by %1', own)}
+          onClick={() => props.onFilter(own)}
         >
-          {trans.__('Filter by %1', run.function)}
+          {trans.__('Filter by %1', own)}
         </button>
       </div>
     </>

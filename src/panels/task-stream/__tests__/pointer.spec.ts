@@ -116,6 +116,23 @@ describe('the pointer over the lanes', () => {
     }
   );
 
+  it.each([
+    [{ tasks: 0 }, 'smooth'],
+    [{ tasks: 1, isExecution: true }, 'smooth'],
+    // The run itself, and data for it.
+    [{ tasks: 1 }, undefined],
+    [{ tasks: 0, kind: 'transfer' as const }, undefined]
+  ])('keeps of which part of a fused task a click was: %j', (over, name) => {
+    under = { ...box, function: 'smooth', ...over };
+    fire('pointerdown', at(100));
+    fire('pointerup', at(100));
+    expect(selection.selected).toEqual({
+      kind: 'run',
+      run: 7,
+      ...(name !== undefined && { function: name })
+    });
+  });
+
   it('leaves nothing out by Alt-click on what is of no one function', () => {
     under = { ...box, function: '', run: null, tasks: 12, kind: 'failed' };
     fire('pointerdown', { ...at(100), altKey: true });

@@ -140,6 +140,48 @@ it('paints computing in the colours of its functions, bar and legend alike', asy
   ).toBe('var(--sw-fn-7)');
 });
 
+it('filters by the part of a fused task that was clicked, or by any other of its parts', async () => {
+  const compute = { kind: PartKind.Compute };
+  const log = drawRuns('0/0 aaaaaaaa', {
+    tasks: {
+      a: {
+        function: 'getitem-overlap',
+        parts: [
+          { ...compute, offset: 0, duration: 1, function: 'overlap' },
+          { ...compute, offset: 1, duration: 7, function: 'smooth' }
+        ]
+      }
+    }
+  });
+  const run = runDetail(log, 0)!;
+  const { page, selection } = await shown(run);
+  const button = () =>
+    page.querySelector<HTMLElement>('.sw-drawer-actions button:last-child')!;
+  expect(page.querySelector('.sw-drawer-title')!.textContent).toMatch(
+    /^smooth with overlap /
+  );
+  expect(button().textContent).toBe('Filter by smooth');
+  const click = (name?: string) =>
+    act(async () =>
+      selection.select({ kind: 'run', run: run.run, function: name })
+    );
+  await click('overlap');
+  expect(button().textContent).toBe('Filter by overlap');
+  await act(async () => button().click());
+  expect(selection.filter.functions).toEqual(['overlap']);
+  await click();
+  expect(button().textContent).toBe('Filter by smooth');
+  const parts = [
+    ...page.querySelectorAll<HTMLElement>('.sw-legend-item button')
+  ];
+  expect(parts.map(part => [part.textContent, part.title])).toEqual([
+    ['smooth', 'Filter by smooth'],
+    ['overlap', 'Filter by overlap']
+  ]);
+  await act(async () => parts[0]!.click());
+  expect(selection.filter.functions).toEqual(['overlap', 'smooth']);
+});
+
 it('tells what the task measured itself', async () => {
   const run = runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!;
   const text = async (measured?: RunDetail['measured']) => {
