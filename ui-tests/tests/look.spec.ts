@@ -238,6 +238,34 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
     }
   });
 
+  await test.step('in a small window metrics begin with functions, and legends are whole', async () => {
+    const size = { width: 276, height: 314 };
+    const metrics = lab.panel('Fine Performance Metrics', CLUSTER);
+    const unfold = metrics.region.getByRole('button', { name: 'Legend' });
+    const words = metrics.region.getByRole('list', { name: 'Legend' });
+    await metrics.inSize({ width: 700, height: 600 }, async () => {
+      await expect(words).toBeVisible();
+      await expect(unfold).toBeHidden();
+    });
+    await metrics.inSize(size, async () => {
+      await expect(words).toBeHidden();
+      expect(await metrics.region.evaluate(roomForRows)).toBeGreaterThanOrEqual(
+        4
+      );
+      await unfold.click();
+      await expect(words).toBeVisible();
+      await unfold.click();
+      await expect(words).toBeHidden();
+    });
+    const profile = lab.panel('Profile', CLUSTER);
+    const states = profile.region.getByRole('list', { name: 'Legend' });
+    await profile.inSize(size, async () => {
+      expect(
+        await states.evaluate(list => list.scrollHeight - list.clientHeight)
+      ).toBeLessThanOrEqual(0);
+    });
+  });
+
   await test.step('the Profile has room for a call tree', async () => {
     const panel = lab.panel('Profile', CLUSTER);
     const { width } = await boxOf(panel.region);
@@ -386,6 +414,14 @@ function toolbarAt(
   });
   style.width = before;
   return found;
+}
+
+/** How many functions have room in sight in the list of Fine Performance Metrics, however many there are. */
+function roomForRows(panel: Element): number {
+  const list = panel.querySelector('[aria-label="By function"]')!;
+  const end = panel.querySelector('.sw-FineMetrics')!.getBoundingClientRect();
+  const row = list.firstElementChild!.getBoundingClientRect();
+  return (end.bottom - row.top) / row.height;
 }
 
 /** With names that have no place for a break: the texts of a card's cells that end beyond it. */

@@ -151,6 +151,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
 
 function Headline(props: FineMetricsViewProps): JSX.Element {
   const { result, trans, isRunning, isLocal } = props;
+  const [isLegendOpen, setIsLegendOpen] = React.useState(false);
   const headline = headlineOf(result, isRunning, isLocal);
   const isTime = result.unit === 'seconds';
   const bar = seenOf(stackedBar(headline.parts, headline.length));
@@ -166,7 +167,10 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
       ? trans.__('How many bytes were handled')
       : trans.__('How often it was done');
   return (
-    <div className="sw-FineMetrics-headline">
+    <div
+      className="sw-FineMetrics-headline"
+      data-legend={isLegendOpen ? 'open' : 'folded'}
+    >
       <div className="sw-block-title">
         {title}
         {isTime && (
@@ -182,6 +186,15 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
                 : trans.__('every second of every thread is counted once')}
           </span>
         )}
+        {/* Seen where the panel is small: the functions come first there. */}
+        <button
+          type="button"
+          className="sw-link sw-FineMetrics-fold"
+          aria-expanded={isLegendOpen}
+          onClick={() => setIsLegendOpen(!isLegendOpen)}
+        >
+          {trans.__('Legend')}
+        </button>
       </div>
       <div className="sw-FineMetrics-groups sw-figure">
         {headline.groups

@@ -1,4 +1,5 @@
 /** The legend over logs drawn at random and by hand: a word for each segment that is drawn, and none for what is not. */
+import { flushSync } from 'react-dom';
 import { ask, type Asked } from '../../../observer/__tests__/ask';
 import { blockRows } from '../../../observer/store/block-rows';
 import { ingestBlock } from '../../../observer/store/ingest';
@@ -69,6 +70,25 @@ function check(result: FineMetricsResult, isRunning: boolean): void {
     .map(({ group }) => group);
   expect(groups).toBe(new Set(drawnGroups).size);
 }
+
+it('unfolds the legend, which a low panel shows folded', () => {
+  view.show(ask(drawnStore(firstLook()), 'fine-metrics', { ended: true }));
+  const [button] = view.all('button[aria-expanded]');
+  const [headline] = view.all('.sw-FineMetrics-headline');
+  const seen = () => [
+    button!.getAttribute('aria-expanded'),
+    headline!.dataset['legend']
+  ];
+  expect(button!.textContent).toBe('Legend');
+  expect(seen()).toEqual(['false', 'folded']);
+  for (const each of [
+    ['true', 'open'],
+    ['false', 'folded']
+  ]) {
+    flushSync(() => button!.click());
+    expect(seen()).toEqual(each);
+  }
+});
 
 const SEEDS = Array.from({ length: 8 }, (_, i) => i + 1);
 const END = TICKS * TICK;
