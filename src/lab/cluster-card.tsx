@@ -32,7 +32,12 @@ import {
   whyNotControlled,
   whyNotLetGo
 } from './cluster-actions';
-import { memoryOf, threadsOf, workersText } from './cluster-figures';
+import {
+  memoryOf,
+  notOfSentence,
+  threadsOf,
+  workersText
+} from './cluster-figures';
 import type { InsteadOfCluster } from './panel-opener';
 import type { ClusterUsers } from './cluster-users';
 
@@ -59,6 +64,8 @@ type ClusterCardProps = {
   /** Of the scheduler, if the cluster is Dask's and its name does not say it. */
   readonly address?: string | undefined;
   readonly pin?: Pin | null;
+  /** The notebook that one works in, if the cluster is not of it. */
+  readonly notOf?: string | undefined;
   /** A recording without a cluster that goes on beside the cluster, or the other way round. */
   readonly beside?: ClusterInfo | null;
   /** What the open panels show that would turn to the cluster, if none shows it. */
@@ -131,6 +138,11 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         />
       </div>
       <Users {...props} cluster={cluster} />
+      {props.notOf !== undefined && (
+        <div className="sw-cluster-why" role="status">
+          {notOfSentence(props.notOf, trans)}
+        </div>
+      )}
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
       {cluster.clock && <div className="sw-cluster-why">{cluster.clock}</div>}
       {props.beside && (

@@ -57,3 +57,11 @@ export function workersText(
     trans
   );
 }
+
+/** Whose a cluster is not: of a notebook that one works in, by the end of its path. */
+export function notOfSentence(notebook: string, trans: Trans): string {
+  return trans.__(
+    '%1 does not use this cluster.',
+    notebook.slice(notebook.lastIndexOf('/') + 1)
+  );
+}

@@ -77,6 +77,20 @@ export class SidebarModel extends Disposing {
     return this._front?.notebook;
   }
 
+  /** The notebook that one works in, if the cluster that is shown is not of it. */
+  get notOf(): string | undefined {
+    const { cluster, notebookInFront } = this;
+    return cluster === null ||
+      notebookInFront === undefined ||
+      belongsTo(
+        cluster,
+        { notebook: notebookInFront },
+        this._options.notebookOf
+      )
+      ? undefined
+      : notebookInFront;
+  }
+
   get cluster(): ClusterInfo | null {
     return this._context.cluster.current;
   }

@@ -109,6 +109,7 @@ export class Sidebar extends ReactWidget {
               trans={trans}
               address={dask?.clusters.addressOf(model.cluster?.cluster)}
               pin={this._pinOf(model.cluster)}
+              notOf={model.notOf}
               beside={model.beside}
               inPanels={
                 model.cluster === null

@@ -7,7 +7,7 @@ import { formatBytes } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
 import { tasksNowText, waitingLines } from '../panels/waiting';
 import type { ClusterInfo } from '../wire/panel-link';
-import { memoryOf, workersText } from './cluster-figures';
+import { memoryOf, notOfSentence, workersText } from './cluster-figures';
 import type { IClusterInFront } from './tokens';
 
 export class StatusItem extends ReactWidget {
@@ -52,19 +52,29 @@ export class StatusItem extends ReactWidget {
       ...(cluster.kind === 'dask' ? [] : [tasksNowText(cluster, this._trans)]),
       formatBytes(memoryOf(cluster).used)
     ];
+    const figures = parts.join(' · ');
+    // Whose they are, where one would take them for those of one's own notebook.
+    const isOther = this._front.notOf !== undefined;
     return (
       <button
         type="button"
         className="sw-status"
-        aria-label={`Spanwise: ${parts.join(', ')}`}
+        aria-label={[
+          'Spanwise',
+          ...(isOther ? [cluster.name] : []),
+          parts.join(', ')
+        ].join(': ')}
         title={[
           `Spanwise: ${cluster.name}`,
+          ...(isOther ? [notOfSentence(this._front.notOf!, this._trans)] : []),
           ...waitingLines(cluster, this._trans)
         ].join('\n')}
         onClick={this._onClick}
       >
         <taskStreamIcon.react tag="span" />
-        <span>{parts.join(' · ')}</span>
+        {isOther && <bdi className="sw-status-name">{cluster.name}</bdi>}
+        {isOther && <span className="sw-status-colon">:</span>}
+        <span>{figures}</span>
       </button>
     );
   }

@@ -37,6 +37,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
         get cluster() {
           return newestOf(feed.clusters);
         },
+        notOf: undefined,
         changed: feed.clustersChanged
       },
       (translator ?? nullTranslator).load('spanwise'),

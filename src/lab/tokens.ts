@@ -35,6 +35,8 @@ export const IPanelsToken = new Token<IPanels>(
 export interface IClusterInFront {
   /** Null: there is none. */
   readonly cluster: ClusterInfo | null;
+  /** The notebook that one works in, if the cluster is not of it; undefined also where there is none. */
+  readonly notOf: string | undefined;
   /** Another cluster, or its figures. */
   readonly changed: ISignal<unknown, unknown>;
 }

@@ -544,6 +544,14 @@ describe('ClusterCard', () => {
     }
   });
 
+  it('says that the notebook one works in does not use it', () => {
+    const said = (notOf?: string) => textOf(clusterInfo(), atRest, { notOf });
+    expect(said('work/<b>attach.ipynb')).toContain(
+      '<b>attach.ipynb does not use this cluster.'
+    );
+    expect(said()).not.toContain('does not use');
+  });
+
   it('says what goes on beside it, and shows that by a click', () => {
     const onChoose = jest.fn();
     const named = { name: '<b>two</b>', cluster: 'two' };

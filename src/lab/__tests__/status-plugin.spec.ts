@@ -51,7 +51,9 @@ function setUp(hasSidebar: boolean) {
     return isActive!() ? (item.node.textContent ?? '') : null;
   };
   const title = () => item.node.querySelector('button')?.title ?? '';
-  return { feed, model, text, title };
+  const label = () =>
+    item.node.querySelector('button')?.getAttribute('aria-label') ?? '';
+  return { feed, model, text, title, label };
 }
 
 it('is of the notebook in front, whatever is newer', async () => {
@@ -81,6 +83,35 @@ it('is of the notebook in front, whatever is newer', async () => {
   // Nothing is said of one that has ended, nor of another in its place.
   feed.setClusters(one, { ...two, state: 'ended' });
   expect(await text()).toBeNull();
+});
+
+it('names the cluster where it is not that of the notebook in front', async () => {
+  const { feed, model, text, title, label } = setUp(true);
+  const evil = '<img src=x onerror=alert(1)>';
+  const one = of('one.ipynb', 1, { name: evil, startedAt: 1000 });
+  const two = of('two.ipynb', 2, { startedAt: 2000 });
+  feed.setClusters(one);
+  model.turnTo({ notebook: 'work/two.ipynb' });
+  expect(await text()).toMatch(/^<img src=x onerror=alert\(1\)>:1.worker ·/);
+  expect(label()).toMatch(
+    /^Spanwise: <img src=x onerror=alert\(1\)>: 1.worker, /
+  );
+  expect(title().split('\n')).toEqual([
+    `Spanwise: ${evil}`,
+    'two.ipynb does not use this cluster.'
+  ]);
+  // Its own came, or one is in its own notebook.
+  feed.setClusters(one, { ...two, notebook: { path: 'work/two.ipynb' } });
+  expect(await text()).toMatch(/^2.workers ·/);
+  expect(label()).toMatch(/^Spanwise: 2.workers, /);
+  model.choose(one);
+  expect(await text()).toMatch(/^<img/);
+  model.turnTo({ notebook: 'one.ipynb' });
+  expect(await text()).toMatch(/^1.worker ·/);
+  expect(title()).toBe(`Spanwise: ${evil}`);
+  // With nothing in front it is nobody else's.
+  model.forgetFront();
+  expect(await text()).toMatch(/^1.worker ·/);
 });
 
 it('is of the newest where no sidebar says what is in front', async () => {
