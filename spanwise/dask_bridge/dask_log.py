@@ -29,6 +29,7 @@ from spanwise.dask_bridge.running_tasks import SHOWN_SECONDS, RunningTasks
 from spanwise.dask_bridge.sample_pull import Sampled
 from spanwise.dask_bridge.sample_trees import Frame
 from spanwise.dask_bridge.thread_places import ThreadPlaces
+from spanwise.dask_bridge.waiting_tasks import Wait, WaitingTasks
 from spanwise.processes.this_process import notebook
 from spanwise.records.bounded_texts import BoundedTexts
 from spanwise.records.enumerations import (
@@ -172,6 +173,7 @@ class DaskLog:
         self._inferred: BoundedMap[str, bool] = BoundedMap(_KEPT_GROUPS)
         self._running = RunningTasks(self._say_running)
         self._running_spans: dict[str, int] = {}
+        self._waiting = WaitingTasks()
         #: Of each worker, and of the scheduler itself, when the newest was: its heartbeat, and the
         #: figures of its memory.
         self._heartbeats: dict[int, float] = {}
@@ -283,6 +285,7 @@ class DaskLog:
                 self._write_loop(states["loop"])
             if "fine" in states:
                 self._write_fine(states["fine"])
+            self._write_waiting(states.get("waiting"), pulled.address)
             self._write_left_out()
 
     def _gap(self, pulled: Pulled) -> None:
@@ -763,6 +766,14 @@ class DaskLog:
                 )
         if left_out:
             self._leave_out("fine", _MORE_SUMS, left_out, self.now, self.now)
+
+    def _write_waiting(self, said: Columns | None, address: str) -> None:
+        if said is None:
+            self._waiting.unseen()
+            return
+        waits = [Wait(*row) for row in _rows(said, ("reason", "tasks", "key", "need"))]
+        for row in self._waiting.changed(self.now, waits, address):
+            self._writer.add("waiting", self.since(self.now), *row)
 
     # -- samples ----------------------------------------------------------
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 _WHAT = {
     "spans": "spans",
     "executing": "tasks that run",
+    "waiting": "tasks that wait",
     "fine": "fine performance metrics except the seconds of tasks",
     "bandwidth": "bandwidths",
     "clients": "clients",

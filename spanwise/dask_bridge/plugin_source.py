@@ -34,7 +34,7 @@ from distributed.metrics import time
 from distributed.utils import key_split_group
 
 #: Raised with each change of columns, of fields, or of what they mean.
-VERSION = 4
+VERSION = 5
 #: The operation that viewers call, and the plugin's name on the scheduler: each version has its
 #: own, so that viewers of several versions watch one scheduler.
 OPERATION = f"spanwise_pull_{VERSION}"
@@ -59,6 +59,12 @@ _GRAPH_TASKS = 20_000
 LIMIT_ROWS = 20_000
 _STATE_ROWS = 50_000
 _EXECUTING_ROWS = 5_000
+#: Of tasks for which Dask has found no worker, in how many a look finds out what they lack; of what
+#: these name, how many are told, and in how many characters.
+_UNPLACED_TASKS = 1_000
+_NEEDS, _NEED_LENGTH = 3, 300
+#: How a worker counts the tasks that it was given.
+_COUNTED_STATES = ("executing", "waiting", "constrained")
 #: Of workers whose bandwidth is told: of a thousand workers there may be a million.
 _PAIRS = 50_000
 _TEXT_LENGTH = 4_096
@@ -77,7 +83,7 @@ _LONGEST_WAIT = 30.0
 FAREWELL_SECONDS = 2.0
 _VIEWERS = 64
 #: A section is looked at no more often, and takes at most this share of the scheduler's time (there
-#: are eight of them), but for one that would be looked at less often than the last of these.
+#: are nine of them), but for one that would be looked at less often than the last of these.
 _STATE_SECONDS = 0.45
 _STATE_SHARE = 0.002
 _LONGEST_STATE_SECONDS = 10.0
@@ -155,6 +161,12 @@ STATE_COLUMNS = _described(
     bandwidth="kind a b value",
     loop="t cpu memory fds net_read net_write disk_read disk_write tick",
     tasks="key group prefix span state worker nbytes type",
+    waiting="reason tasks key need",
+)
+#: What tasks wait for, by the words of WaitReason (docs/contracts.md §11).
+_REASONS = (
+    *("no-worker", "no-named", "no-resource", "unplaced"),
+    *("paused", "resource", "thread", "input"),
 )
 #: Columns of sections that hold texts.
 _TEXTUAL = _described(
@@ -166,6 +178,7 @@ _TEXTUAL = _described(
     memory="worker",
     bandwidth="kind a b",
     loop="",
+    waiting="reason key need",
 )
 
 
@@ -700,6 +713,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             "fine": Section(self._fine, keeps=True),
             "bandwidth": Section(self._bandwidth),
             "loop": Section(self._loop),
+            "waiting": Section(self._waits),
         }
         #: By id: a group, when Dask was seen to know it, whether its last figures are told.
         self._known_groups: dict[int, tuple[Any, float, bool]] = {}
@@ -1256,6 +1270,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         if "spans" in found and until < newest:
             of_sums = {span for _, span, *_ in found.get("fine", ())}
             found["spans"] += self._later_spans(spans | of_sums, until)
+        if "waiting" in found:
+            # (always whole: who wants it again has not followed it)
+            found["waiting"] = list(sections["waiting"].changed(-1, self._state))
         for name, changed in found.items():
             if changed:
                 self._put(states, name, changed, texts)
@@ -1591,6 +1608,37 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             ),
         )
 
+    def _waits(self) -> Iterator[tuple[Any, tuple] | None]:
+        """How many tasks wait, by reason; of those without a worker, one and what it needs.
+
+        Of groups, workers, and some tasks without a worker: not of all tasks.
+        """
+        scheduler = self.scheduler
+        counts = dict.fromkeys(_REASONS, 0)
+        examples: dict[str, tuple[Any, str]] = {}
+        for each in counted(scheduler):
+            counts["input"] += each.states.get("waiting", 0)
+            yield None
+        for worker in list(scheduler.workers.values()):
+            for reason, count in waits_at(worker).items():
+                counts[reason] += count
+            yield None
+        # (Dask queues those of large groups, also where there is no worker at all)
+        anywhere = why_on(scheduler.workers.values())
+        counts[anywhere] += len(scheduler.queued)
+        lacks = Lacks(scheduler)
+        unplaced = list(islice(scheduler.unrunnable, _UNPLACED_TASKS))
+        more = len(scheduler.unrunnable) - len(unplaced)
+        for task in unplaced:
+            reason, need = lacks.of(task)
+            counts[reason] += 1
+            examples.setdefault(reason, (task.key, need))
+            yield None
+        counts["unplaced"] += more
+        for reason, count in counts.items():
+            key, need = examples.get(reason, (None, ""))
+            yield reason, (reason, count, text_or_none(key), need)
+
     async def _executing(self, texts: Texts) -> tuple[dict[str, Any], int]:
         """What runs, of some thousands, and how many more tasks do."""
         rows: list[tuple] = []
@@ -1628,6 +1676,90 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 )
             )
         return _column_lists("tasks", rows)
+
+
+def counted(scheduler: Any) -> list[Any]:
+    """What counts tasks by state: prefixes, or the groups where prefixes would add those up."""
+    prefixes = scheduler.task_prefixes.values()
+    adds_up = any(isinstance(getattr(type(each), "states", None), property) for each in prefixes)
+    return list(scheduler.task_groups.values() if adds_up else prefixes)
+
+
+def is_paused(worker: Any) -> bool:
+    """Whether a worker begins no task, for want of memory."""
+    return getattr(worker.status, "name", "") == "paused"
+
+
+def waits_at(worker: Any) -> dict[str, int]:
+    """How many tasks wait that Dask has given to a worker, by reason.
+
+    What they wait for there the worker has told with its last heartbeat.
+    """
+    counts = worker.metrics.get("task_counts") or {}
+    told = {state: max(0, whole(counts.get(state, 0))) for state in _COUNTED_STATES}
+    # (those that have seceded go on beside the threads)
+    there = max(0, len(worker.processing) - len(worker.long_running))
+    if is_paused(worker):
+        return {"paused": max(0, there - told["executing"])}
+    # Inputs come while others run; who waits for a resource has none of the threads.
+    inputs = min(there, told["waiting"])
+    resource = min(there - inputs, told["constrained"])
+    thread = max(0, there - inputs - resource - max(0, whole(worker.nthreads)))
+    return {"input": inputs, "resource": resource, "thread": thread}
+
+
+def why_on(workers: Iterable[Any]) -> str:
+    """For what a task waits that may run on these workers."""
+    of = list(workers)
+    if any(getattr(worker.status, "name", "") == "running" for worker in of):
+        return "thread"
+    return "paused" if any(map(is_paused, of)) else "no-worker"
+
+
+class Lacks:
+    """What tasks lack for which Dask has found no worker; those that need the same are alike."""
+
+    def __init__(self, scheduler: Any) -> None:
+        self._scheduler = scheduler
+        self._known: dict[Any, tuple[str, str]] = {}
+
+    def of(self, task: Any) -> tuple[str, str]:
+        """The reason, and the workers or resources that it names, cut."""
+        need = (
+            frozenset(task.worker_restrictions or ()),
+            frozenset(task.host_restrictions or ()),
+            frozenset((task.resource_restrictions or {}).items()),
+        )
+        found = self._known.get(need)
+        if found is None:
+            found = self._known[need] = self._look(*need)
+        return found
+
+    def _look(self, named: Any, hosts: Any, resources: Any) -> tuple[str, str]:
+        scheduler = self._scheduler
+        able = set(scheduler.workers)
+        for name, amount_needed in resources:
+            supplies = scheduler.resources.get(name) or {}
+            able &= {each for each, supplied in supplies.items() if supplied >= amount_needed}
+        if resources and not able:
+            return "no-resource", _listed(f"{name}={value:g}" for name, value in resources)
+        if named or hosts:
+            may = set(named)
+            for host in hosts:
+                known = scheduler.host_info.get(scheduler.coerce_hostname(host)) or {}
+                may |= known.get("addresses", set())
+            able &= may
+            if not able:
+                return "no-named", _listed([*map(str, named), *map(str, hosts)])
+        reason = why_on(scheduler.workers[each] for each in able)
+        # (one that may run it is there: Dask looks again when a worker comes)
+        return ("unplaced" if reason == "thread" else reason), ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    several = sorted(names)
+    more = ["…"] if len(several) > _NEEDS else []
+    return ", ".join([*several[:_NEEDS], *more])[:_NEED_LENGTH]
 
 
 def _number(request: dict[str, Any], name: str, least: float, most: float) -> float:

@@ -640,7 +640,12 @@ class Viewer:
 
     async def _asked(self, fresh: bool) -> Any:
         self._check_connection()
-        want = [*_WANT, "tasks"] if self._state < 0 else _WANT
+        link = self._link
+        want = [
+            *_WANT,
+            *(["tasks"] if self._state < 0 else []),
+            *(["waiting"] if link is None or link.has_viewers else []),
+        ]
         asked = self._operation(limit=_LIMIT, lease=LEASE_SECONDS, want=want, fresh=fresh)
         return await ask(asked, self._seconds)
 

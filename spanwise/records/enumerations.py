@@ -53,6 +53,16 @@ CLOCK_MEASURED: Final = 0
 CLOCK_SLEWED: Final = 1
 CLOCK_STEPPED: Final = 2
 
+# WaitReason: log `waiting.reason`, §12 `waiting.reason`
+WAIT_INPUT: Final = 0
+WAIT_THREAD: Final = 1
+WAIT_RESOURCE: Final = 2
+WAIT_PAUSED: Final = 3
+WAIT_NO_WORKER: Final = 4
+WAIT_NO_NAMED: Final = 5
+WAIT_NO_RESOURCE: Final = 6
+WAIT_UNPLACED: Final = 7
+
 # SpanOrigin: log `spans.origin`, `spans[].origin`
 SPAN_USER: Final = 0
 SPAN_CELL: Final = 1

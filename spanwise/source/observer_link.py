@@ -78,6 +78,7 @@ class ObserverLink:
         self._connecting = True
         self._end: dict[str, Any] | None = None
         self._end_sent = False
+        self._has_viewers = True
         self._closing = threading.Event()
         self._link: Link | None = None
         #: A byte in here wakes the thread.
@@ -132,6 +133,11 @@ class ObserverLink:
                 if left <= 0 or not (self._is_open or self._connecting):
                     return
                 self._changed.wait(left)
+
+    @property
+    def has_viewers(self) -> bool:
+        """Whether somebody may look at the log, as far as the observer has told."""
+        return self._has_viewers
 
     def close(self) -> None:
         """Let go at once. Twice is safe."""
@@ -235,6 +241,8 @@ class ObserverLink:
         """
         kind, fields = message.type, message.fields
         with self._changed:
+            if kind in ("resume", "ack"):
+                self._has_viewers = fields.get("hasViewers", True) is True
             if kind == "resume":
                 if self._is_open:
                     raise broken(message, "haveSeq", "the observer has already said what it has")

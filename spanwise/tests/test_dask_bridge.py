@@ -665,7 +665,7 @@ def test_names_are_those_of_the_text() -> None:
 
 
 #: What stood in the plugin's text before its version was raised.
-FORMER = ("VERSION = 4\n", "VERSION = 3\n")
+FORMER = ("VERSION = 5\n", "VERSION = 4\n")
 
 
 @in_loop
@@ -679,23 +679,23 @@ async def test_viewers_of_two_versions_have_a_plugin_each() -> None:
         before = sorted(dask.plugins), sorted(dask.handlers)
         scheduler = rpc(dask.address, deserialize=False)
         await scheduler.register_scheduler_plugin(
-            plugin=former, name="spanwise-bridge-3", idempotent=True
+            plugin=former, name="spanwise-bridge-4", idempotent=True
         )
         request = Viewer(scheduler).request
-        await scheduler.spanwise_pull_3(**request)
+        await scheduler.spanwise_pull_4(**request)
         await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.pull()
         async with Client(dask.address, asynchronous=True, set_as_default=False):
             pass
-        theirs = await scheduler.spanwise_pull_3(**request)
+        theirs = await scheduler.spanwise_pull_4(**request)
         # Who meets an answer of another version does not read it.
-        with pytest.raises(UnreadableAnswer, match="it is of version 3, this reads 4"):
+        with pytest.raises(UnreadableAnswer, match="it is of version 4, this reads 5"):
             read_answer(theirs)
         ours = await viewer.pull()
         assert ours.rows["client"]["joined"] == theirs["rows"]["client"]["joined"] == [1, 0]
-        await scheduler.spanwise_pull_3(**request | {"lease": 0})
-        assert "spanwise-bridge-3" not in dask.plugins
+        await scheduler.spanwise_pull_4(**request | {"lease": 0})
+        assert "spanwise-bridge-4" not in dask.plugins
         assert (await viewer.pull()).viewers == 1
         await viewer.leave()
         assert (sorted(dask.plugins), sorted(dask.handlers)) == before

@@ -151,7 +151,7 @@ class Silent:
 def test_a_scheduler_without_the_plugin_has_its_own_clock(ahead: float) -> None:
     request = {"plugin": "", "cursor": -1, "state": -1, "limit": 9, "lease": 60.0, "want": []}
     began = time.time() + ahead
-    answer = asyncio.run(WithoutCode(Silent(ahead), LIMIT_SECONDS).spanwise_pull_4(**request))
+    answer = asyncio.run(WithoutCode(Silent(ahead), LIMIT_SECONDS).spanwise_pull_5(**request))
     most = time.time() + ahead - began + 60.0
     assert -60.0 < answer["now"] - began < most
     assert -60.0 < answer["attached"] - began < most
@@ -169,6 +169,8 @@ class Stepped(Silent):
 
 class Kept:
     """In place of the link of a log: keeps what would be sent."""
+
+    has_viewers = True
 
     def __init__(self, observer: Any, describe: Any, gaps: Any) -> None:
         self.describe = describe

@@ -94,6 +94,8 @@ class StandIn:
 class NoObserver:
     """In place of an observer, and of the link to it."""
 
+    has_viewers = True
+
     def __init__(self, *given: Any) -> None:
         pass
 

@@ -5,7 +5,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import { createElement } from '../charts/shown-element';
 import { formatBytes } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
-import { tasksNowText, waitingLines } from '../panels/waiting';
+import { tasksNowText, waitingLines, waitingText } from '../panels/waiting';
 import type { ClusterInfo } from '../wire/panel-link';
 import { memoryOf, notOfSentence, workersText } from './cluster-figures';
 import type { IClusterInFront } from './tokens';
@@ -48,10 +48,12 @@ export class StatusItem extends ReactWidget {
     }
     const parts = [
       workersText(cluster, this._trans).text,
-      // Dask tells of a task when it has ended.
-      ...(cluster.kind === 'dask' ? [] : [tasksNowText(cluster, this._trans)]),
+      // Dask tells late that a task runs, and at once that it waits.
+      cluster.kind === 'dask'
+        ? waitingText(cluster, this._trans)
+        : tasksNowText(cluster, this._trans),
       formatBytes(memoryOf(cluster).used)
-    ];
+    ].filter(Boolean);
     const figures = parts.join(' · ');
     // Whose they are, where one would take them for those of one's own notebook.
     const isOther = this._front.notOf !== undefined;

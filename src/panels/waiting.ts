@@ -9,13 +9,15 @@ const STUCK: ReadonlySet<WaitingFor['reason']> = new Set([
   'paused',
   'no-worker',
   'no-named',
-  'no-resource'
+  'no-resource',
+  'unplaced'
 ]);
 /** They have one notice. */
 const UNPLACED: ReadonlySet<WaitingFor['reason']> = new Set([
   'no-worker',
   'no-named',
-  'no-resource'
+  'no-resource',
+  'unplaced'
 ]);
 
 /** How many tasks wait; 0 also where it is not known. */
@@ -30,6 +32,12 @@ export function tasksNowText(cluster: ClusterInfo, trans: Trans): string {
   return waiting === 0
     ? running
     : trans.__('%1, %2 waiting', running, formatCount(waiting));
+}
+
+/** "12 waiting"; '': none does. */
+export function waitingText(cluster: ClusterInfo, trans: Trans): string {
+  const waiting = waitingCount(cluster);
+  return waiting === 0 ? '' : trans.__('%1 waiting', formatCount(waiting));
 }
 
 /** For what they wait: a sentence for each reason, what begins by itself last. */
@@ -153,6 +161,13 @@ function waitingSentence(
       return trans._n(
         '%2 task waits: no worker has the resources that it needs (resources=…).',
         '%2 tasks wait: no worker has the resources that they need (resources=…).',
+        tasks,
+        count
+      );
+    case 'unplaced':
+      return trans._n(
+        '%2 task waits: Dask has found no worker for it.',
+        '%2 tasks wait: Dask has found no worker for them.',
         tasks,
         count
       );

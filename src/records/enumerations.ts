@@ -65,7 +65,8 @@ export enum WaitReason {
   Paused = 3,
   NoWorker = 4,
   NoNamed = 5,
-  NoResource = 6
+  NoResource = 6,
+  Unplaced = 7
 }
 
 export enum SpanOrigin {
@@ -289,7 +290,8 @@ export const ENUMERATIONS = {
   }),
   WaitReason: described({
     members: WaitReason,
-    columns: ['log `waiting.reason`'],
+    columns: ['log `waiting.reason`', '§12 `waiting.reason`'],
+    python: 'WAIT',
     means: {
       input: 'some input is not there yet, or is on its way to the worker',
       thread: 'others have the threads on which it may run',
@@ -298,7 +300,9 @@ export const ENUMERATIONS = {
         'the workers that may run it begin no task: their memory is full, or they are stopped',
       'no-worker': 'the cluster has no worker that takes tasks',
       'no-named': 'the cluster has none of the workers that `workers=` names',
-      'no-resource': 'no worker has the resources that it needs'
+      'no-resource': 'no worker has the resources that it needs',
+      unplaced:
+        'a Dask scheduler has found no worker for it; what it lacks was not looked at'
     }
   }),
   SpanOrigin: described({

@@ -32,7 +32,8 @@ export function waitingTasks(
     [WaitReason.Paused]: 0,
     [WaitReason.NoWorker]: 0,
     [WaitReason.NoNamed]: 0,
-    [WaitReason.NoResource]: 0
+    [WaitReason.NoResource]: 0,
+    [WaitReason.Unplaced]: 0
   };
   // As in the notice: who starts any worker helps, unless all wait for others.
   const isNobodyThere = isDeserted(s) && !areUnplacedInVain(s);

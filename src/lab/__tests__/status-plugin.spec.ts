@@ -80,6 +80,11 @@ it('is of the notebook in front, whatever is newer', async () => {
     '12 tasks wait: no worker has the resources that they need (resources=…).',
     '1 task waits for its inputs.'
   ]);
+  // Dask tells late that tasks run, and at once that they wait.
+  feed.setClusters(one, { ...two, kind: 'dask', running: 3, waiting });
+  expect(await text()).toMatch(/^2.workers · 13 waiting · [^·]+$/);
+  feed.setClusters(one, { ...two, kind: 'dask', running: 3 });
+  expect(await text()).toMatch(/^2.workers · [^·]+$/);
   // Nothing is said of one that has ended, nor of another in its place.
   feed.setClusters(one, { ...two, state: 'ended' });
   expect(await text()).toBeNull();
