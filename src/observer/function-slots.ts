@@ -10,6 +10,8 @@ const NOTABLE_SHARE = 0.005;
 const HEAVIER = 2;
 /** Functions whose weight is known. */
 const MOST_WEIGHTS = 4096;
+/** So many logs in a row that nobody has looked at are read when a name comes; of older ones what was read when they were that many. */
+const MOST_UNREAD = 100;
 /** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
 export const STEP = 5;
 
@@ -58,8 +60,18 @@ export class FunctionSlots {
   /** Whether slots of the third dozen have been given: then only who has got heavier may get one. */
   private _hasGiven = false;
 
+  /** How many logs in a row before this one are to be read. */
+  private _unreadBefore = 0;
+
   /** @param _before - of the log before; it is read when the first name comes, for that log may still be read meanwhile. */
-  constructor(private _before: FunctionSlots | null = null) {}
+  constructor(private _before: FunctionSlots | null = null) {
+    if (_before !== null) {
+      if (_before._unreadBefore >= MOST_UNREAD) {
+        _before._inherit();
+      }
+      this._unreadBefore = _before._unreadBefore + 1;
+    }
+  }
 
   /** The slot of a name; a name that is new takes one that is free. */
   assign(name: string): Slot {
@@ -134,6 +146,7 @@ export class FunctionSlots {
   private _inherit(): void {
     const before = this._before;
     this._before = null;
+    this._unreadBefore = 0;
     if (before === null) {
       return;
     }
@@ -212,6 +225,9 @@ export class FunctionSlots {
   /** It takes the place of a much lighter function of its slot that has fewer lines, which gets its own. */
   private _makePlain(name: string): void {
     const { slot, round } = this.of(name);
+    if (round === 0) {
+      return; // plain, or without a colour
+    }
     const most = this._weight(name) / HEAVIER;
     const lighter = [...this._slots]
       .filter(
@@ -219,7 +235,7 @@ export class FunctionSlots {
           of.slot === slot && of.round < round && this._weight(other) <= most
       )
       .sort(([, a], [, b]) => a.round - b.round)[0];
-    if (slot >= 0 && lighter !== undefined) {
+    if (lighter !== undefined) {
       this._slots.set(name, lighter[1]);
       this._slots.set(lighter[0], { slot, round });
     }

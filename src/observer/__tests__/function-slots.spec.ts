@@ -48,6 +48,18 @@ describe('the next cluster of a notebook', () => {
     expect(coloured(last, all)).toEqual(coloured(first, all));
   });
 
+  it('has them also after more clusters that were never looked at than a stack has room for', () => {
+    const all = names(10);
+    const first = new FunctionSlots();
+    all.forEach(name => first.meet(name));
+    let last = first;
+    for (let i = 0; i < 50_000; i++) {
+      last = new FunctionSlots(last);
+    }
+    [...all].reverse().forEach(name => last.meet(name));
+    expect(coloured(last, all)).toEqual(coloured(first, all));
+  });
+
   it('gives the colours of functions that are no more to those that find none', () => {
     const before = new FunctionSlots();
     names(24, 'old').forEach(name => before.meet(name));
