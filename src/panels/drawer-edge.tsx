@@ -19,21 +19,27 @@ const BOUNDS = {
 const KEY_STEP = 2;
 
 export function DrawerEdge(props: {
+  /** What the user has given it. */
+  readonly sizes: DrawerSizes;
   readonly trans: TranslationBundle;
   /** Called while it is dragged, too. */
   onSize(side: Side, percent: number | null): void;
 }): JSX.Element {
-  const { trans, onSize } = props;
+  const { sizes, trans, onSize } = props;
   const edge = React.useRef<HTMLDivElement>(null);
   const { side, percent } = useStanding(edge);
   const { min, max } = BOUNDS[side];
-  /** What it had when the press began. */
-  const pressed = React.useRef<{ side: Side; percent: number } | null>(null);
-  const set = (to: number) => onSize(side, Math.min(max, Math.max(min, to)));
+  /** What it had been given when the press began. */
+  const pressed = React.useRef<{ side: Side; size: number | null } | null>(
+    null
+  );
+  const bounded = (to: number) => Math.min(max, Math.max(min, to));
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && pressed.current !== null) {
-      onSize(pressed.current.side, pressed.current.percent);
+      onSize(pressed.current.side, pressed.current.size);
       pressed.current = null;
+    } else if (event.key === 'Enter') {
+      onSize(side, null);
     } else {
       const steps: Record<string, number> =
         side === 'beside'
@@ -43,7 +49,11 @@ export function DrawerEdge(props: {
       if (step === undefined) {
         return;
       }
-      set(percent + step);
+      // (as it is at first it may be out of bounds: what makes it smaller must not make it larger)
+      const to = bounded(percent + step);
+      if ((to - percent) * step > 0) {
+        onSize(side, to);
+      }
     }
     event.preventDefault();
     event.stopPropagation();
@@ -57,14 +67,16 @@ export function DrawerEdge(props: {
       aria-label={trans.__('Size of what is selected')}
       aria-orientation={side === 'beside' ? 'vertical' : 'horizontal'}
       aria-valuenow={Math.round(percent)}
-      aria-valuemin={min}
+      aria-valuemin={Math.min(min, Math.round(percent))}
       aria-valuemax={max}
-      title={trans.__('Drag, or press arrows; a double click undoes it')}
+      title={trans.__(
+        'Drag, or press arrows; a double click or Enter undoes it'
+      )}
       onKeyDown={onKeyDown}
       onDoubleClick={() => onSize(side, null)}
       onPointerDown={event => {
         if (event.button === 0) {
-          pressed.current = { side, percent };
+          pressed.current = { side, size: sizes[side] ?? null };
           event.currentTarget.setPointerCapture(event.pointerId);
           event.currentTarget.focus();
           event.preventDefault();
@@ -73,11 +85,11 @@ export function DrawerEdge(props: {
       onPointerMove={event => {
         const panel = panelOf(edge.current)?.getBoundingClientRect();
         if (pressed.current !== null && panel !== undefined) {
-          set(
+          const to =
             side === 'beside'
               ? (100 * (panel.right - event.clientX)) / panel.width
-              : (100 * (panel.bottom - event.clientY)) / panel.height
-          );
+              : (100 * (panel.bottom - event.clientY)) / panel.height;
+          onSize(side, bounded(to));
         }
       }}
       onPointerUp={() => (pressed.current = null)}
@@ -93,7 +105,7 @@ export function drawerStyle({
 }: DrawerSizes): React.CSSProperties {
   return {
     ...(typeof beside === 'number' && { '--sw-drawer-beside': `${beside}cqw` }),
-    ...(typeof below === 'number' && { '--sw-drawer-below': `${below}%` })
+    ...(typeof below === 'number' && { '--sw-drawer-below': `${below}cqh` })
   } as React.CSSProperties;
 }
 

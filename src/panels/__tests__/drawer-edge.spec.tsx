@@ -3,7 +3,12 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
 import { createElement } from '../../charts/shown-element';
-import { DrawerEdge, drawerStyle, readDrawerSizes } from '../drawer-edge';
+import {
+  DrawerEdge,
+  type DrawerSizes,
+  drawerStyle,
+  readDrawerSizes
+} from '../drawer-edge';
 
 class ResizeObserverStub {
   observe(): void {}
@@ -29,7 +34,7 @@ describe('the edge of a drawer', () => {
   let sizes: [string, number | null][];
   let edge: HTMLElement;
 
-  function draw(drawer: DOMRect) {
+  function draw(drawer: DOMRect, given: DrawerSizes = {}) {
     panel = document.body.appendChild(document.createElement('div'));
     const box = panel.appendChild(document.createElement('div'));
     box.className = 'sw-drawer';
@@ -40,6 +45,7 @@ describe('the edge of a drawer', () => {
     flushSync(() =>
       root.render(
         <DrawerEdge
+          sizes={given}
           trans={nullTranslator.load('spanwise')}
           onSize={(side, percent) => sizes.push([side, percent])}
         />
@@ -64,7 +70,7 @@ describe('the edge of a drawer', () => {
   });
 
   it('beside the chart changes the width, within bounds, and Escape restores it', () => {
-    draw(rect(660, 50, 240, 400));
+    draw(rect(660, 50, 240, 400), { beside: 30 });
     expect(edge.getAttribute('aria-orientation')).toBe('vertical');
     expect(edge.getAttribute('aria-valuenow')).toBe('30');
     fire('pointermove', 500, 100);
@@ -80,6 +86,34 @@ describe('the edge of a drawer', () => {
       ['beside', 60],
       ['beside', 20],
       ['beside', 30]
+    ]);
+  });
+
+  it.each([{}, { below: 35 }])(
+    'is restored to what it was given, whatever of that its text takes: %j',
+    given => {
+      draw(rect(100, 370, 800, 80), given);
+      fire('pointerdown', 300, 370);
+      fire('pointermove', 300, 350);
+      press('Escape');
+      expect(sizes).toEqual([
+        ['below', 25],
+        ['below', given.below ?? null]
+      ]);
+    }
+  );
+
+  it('out of bounds, as at first in a wide panel, is made smaller by nothing', () => {
+    draw(rect(780, 50, 120, 400));
+    expect(edge.getAttribute('aria-valuenow')).toBe('15');
+    expect(edge.getAttribute('aria-valuemin')).toBe('15');
+    press('ArrowRight');
+    expect(sizes).toEqual([]);
+    press('ArrowLeft');
+    press('Enter');
+    expect(sizes).toEqual([
+      ['beside', 20],
+      ['beside', null]
     ]);
   });
 

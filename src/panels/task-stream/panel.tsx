@@ -257,6 +257,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           trans={this.trans}
           edge={
             <DrawerEdge
+              sizes={this._drawer}
               trans={this.trans}
               onSize={(side, percent) => {
                 this._drawer = { ...this._drawer, [side]: percent };

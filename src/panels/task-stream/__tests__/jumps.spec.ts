@@ -93,7 +93,7 @@ it('the drawer keeps the size that it was given, also after a reload', async () 
   });
   const below = () =>
     inPanel('.sw-TaskStream').style.getPropertyValue('--sw-drawer-below');
-  expect(below()).toBe('38%');
+  expect(below()).toBe('38cqh');
   const { drawer } = panel.savedState();
   expect(drawer).toEqual({ below: 38 });
   const { contexts } = labContext();
