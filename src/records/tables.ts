@@ -440,7 +440,8 @@ export const TABLES = {
   /**
    * State, as `running`: from t on so many tasks wait for this reason; the newest row of a reason replaces the one before. reason: `WaitReason`.
    * A reason without a row, or of which the newest has 0 tasks: none waits for it. told: the notice that users have for it; empty: none.
-   * Written once a second at most (of a Dask cluster twice), of what has changed, and only while somebody looks at the log.
+   * Written once a second at most (of a Dask cluster twice), of what has changed, and only while somebody looks at the log. Once nobody does,
+   * the scheduler process writes 0 for each reason.
    */
   waiting: {
     number: 31,

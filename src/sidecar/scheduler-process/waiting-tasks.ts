@@ -22,24 +22,31 @@ interface IWaitingHost {
   gather(act: () => void): void;
 }
 
-/** A row that says that none waits. */
-const NONE_WAITS = '0 ';
+type Row = {
+  readonly reason: WaitReason;
+  readonly tasks: number;
+  readonly told: string;
+};
 
 export class WaitingTasks {
   private _isSeen = true;
-  private _hasRows = false;
-  /** By reason, what the log says. */
-  private readonly _logged = new Map<WaitReason, string>();
+  /** By reason, what the log says; left out: that none waits. */
+  private readonly _logged = new Map<WaitReason, Row>();
 
   constructor(
     private readonly _cluster: ClusterState,
     private readonly _host: IWaitingHost
   ) {}
 
-  /** Whether somebody may see it. Who comes may have lost what was written before: all is written anew. */
+  /**
+   * Whether somebody may see it. What nobody looks at changes untold: the log then says that none waits, so that who comes is not shown what
+   * was so when the last one left.
+   */
   viewed(isSeen: boolean): void {
     this._isSeen = isSeen;
-    this._logged.clear();
+    if (!isSeen) {
+      this._write(REASONS.map(reason => ({ reason, tasks: 0, told: '' })));
+    }
   }
 
   /** @param told - asked for only if somebody may see it. */
@@ -49,25 +56,25 @@ export class WaitingTasks {
     }
     const counts = this._counts();
     const notices = told();
-    const rows = REASONS.flatMap(reason => {
-      const tasks = counts[reason];
-      const notice = tasks === 0 ? '' : (notices.get(reason) ?? '');
-      const row = {
-        reason,
-        tasks,
-        told: cutInTheMiddle(notice, MOST_CHARACTERS)
-      };
-      const text = `${tasks} ${row.told}`;
-      // (a log in which nothing has waited has no rows)
-      const logged =
-        this._logged.get(reason) ?? (this._hasRows ? '' : NONE_WAITS);
-      this._logged.set(reason, text);
-      return text === logged ? [] : [row];
+    this._write(
+      REASONS.map(reason => {
+        const tasks = counts[reason];
+        const notice = tasks === 0 ? '' : (notices.get(reason) ?? '');
+        return { reason, tasks, told: cutInTheMiddle(notice, MOST_CHARACTERS) };
+      })
+    );
+  }
+
+  /** What the log does not say already. */
+  private _write(rows: readonly Row[]): void {
+    const changed = rows.filter(({ reason, tasks, told }) => {
+      const logged = this._logged.get(reason);
+      return tasks !== (logged?.tasks ?? 0) || told !== (logged?.told ?? '');
     });
-    if (rows.length > 0) {
-      this._hasRows = true;
+    if (changed.length > 0) {
+      changed.forEach(row => this._logged.set(row.reason, row));
       const { clock, log } = this._cluster;
-      this._host.gather(() => log.waiting(clock(), rows));
+      this._host.gather(() => log.waiting(clock(), changed));
     }
   }
 
