@@ -162,7 +162,11 @@ export function clusterState(
       sentence: startSentence(trans)
     };
   }
-  if (cluster.state === 'starting') {
+  // (what users are told of tasks that wait says more: that none is being started, or that none has come)
+  if (
+    cluster.state === 'starting' &&
+    waitingStrips(cluster, trans).length === 0
+  ) {
     const ready = cluster.workers.filter(isReady).length;
     return {
       icon,

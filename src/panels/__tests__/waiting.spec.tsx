@@ -176,6 +176,12 @@ describe('what is said of them', () => {
       title: '12 tasks wait, none has run yet.',
       sentence: `${NOTICE} 2 tasks wait for their inputs.`
     });
+    // A cluster that begins without workers is not being started.
+    expect(state({ ...stuck, state: 'starting' })).toEqual(state(stuck));
+    const soon = of(0, { reason: 'no-worker', tasks: 3 });
+    expect(state({ ...soon, state: 'starting' })).toMatchObject({
+      title: 'Starting first-look…'
+    });
     // Something has run, runs, or is about to; or it is not known whether something has.
     expect(state({ ...stuck, runs: 1 })).toBeNull();
     expect(state({ ...stuck, running: 1 })).toBeNull();
