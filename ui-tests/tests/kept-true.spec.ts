@@ -241,6 +241,18 @@ client.run(let_go, workers=[0])`,
     await expect(status).toContainText('0 running, 3 waiting');
     await stream.tool('What to do').click();
     await expect(stream.region).toContainText('--resources GPU=1');
+    // What was opened has the room of a low panel, and ends within it.
+    const memory = lab.panel('Memory Sampler', CLUSTER);
+    await memory.inSize({ width: 340, height: 160 }, async () => {
+      await memory.tool('What to do').click();
+      const lines = await boxOf(memory.region.locator('.sw-strip-details'));
+      const whole = await boxOf(memory.region);
+      expect(lines.height).toBeGreaterThanOrEqual(64);
+      expect(lines.y + lines.height).toBeLessThanOrEqual(
+        whole.y + whole.height
+      );
+      await memory.tool('What to do').click();
+    });
     await notebook.run(5);
     for (const panel of panels) {
       await expect(panel.region).not.toContainText('3 tasks wait');

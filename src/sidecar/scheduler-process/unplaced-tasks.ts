@@ -22,6 +22,9 @@ import type { IWorkerFleet } from './worker-fleet';
 const NO_WORKER_SECONDS = 3;
 /** After so long a worker that has not come is ended, and another is started. */
 const NONE_CAME_SECONDS = 60;
+/** What else can be done: a cell that waits for the result lets nothing be called. */
+const CANCEL =
+  'cancel what waits (while a cell waits for it, interrupt the kernel first)';
 
 type Why = 'deserted' | 'bound' | 'none came';
 
@@ -121,7 +124,7 @@ export class UnplacedTasks {
       case 'deserted':
         return (
           `${which}, and the cluster has no worker that takes tasks. ` +
-          `${they} when one comes: client.scale(1), or more, starts some. Else cancel what waits.`
+          `${they} when one comes: client.scale(1), or more, starts some. Else ${CANCEL}.`
         );
       case 'bound': {
         const need = core.resourcesOf(core.anUnplaced());
@@ -135,12 +138,12 @@ export class UnplacedTasks {
           return (
             `${which} for a worker that is not there: the cluster has none that has ${amounts.join(', ')} and takes tasks` +
             `${core.isBound(core.anUnplaced()) ? ', and that workers= names' : ''}. ` +
-            `${they} when such a worker joins${starts}; otherwise cancel what waits and submit it again.`
+            `${they} when such a worker joins${starts}; otherwise ${CANCEL} and submit it again.`
           );
         }
         return (
           `${which} for a worker that is not there: the cluster has none that workers= names and that takes tasks. ` +
-          `${they} when such a worker joins${starts}; otherwise cancel what waits and submit it again.`
+          `${they} when such a worker joins${starts}; otherwise ${CANCEL} and submit it again.`
         );
       }
       case 'none came':

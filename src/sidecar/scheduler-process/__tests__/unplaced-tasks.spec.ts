@@ -54,7 +54,8 @@ describe('tasks without a worker', () => {
     expect(cluster.pass(3)).toEqual([]);
     expect(cluster.pass(1)).toEqual([
       'The task key-0 waits, and the cluster has no worker that takes tasks. ' +
-        'It runs when one comes: client.scale(1), or more, starts some. Else cancel what waits.'
+        'It runs when one comes: client.scale(1), or more, starts some. ' +
+        'Else cancel what waits (while a cell waits for it, interrupt the kernel first).'
     ]);
     cluster.s.submit('b c', { want: 'b c' });
     expect(cluster.pass(100)).toEqual([]);
@@ -111,7 +112,7 @@ describe('tasks without a worker', () => {
     expect(cluster.pass(6)).toEqual([
       'The task key-0 waits for a worker that is not there: the cluster has none that workers= names and that takes tasks. ' +
         'It runs when such a worker joins (in a terminal, `spanwise worker unix:/tmp/one/scheduler.sock --name nobody` starts one); ' +
-        'otherwise cancel what waits and submit it again.'
+        'otherwise cancel what waits (while a cell waits for it, interrupt the kernel first) and submit it again.'
     ]);
     expect(cluster.pass(100)).toEqual([]);
     // To start one, as `adapt` does, would be no help: that is not advised.
@@ -135,7 +136,7 @@ describe('tasks without a worker', () => {
     expect(cluster.pass(6)).toEqual([
       'The task key-0 waits for a worker that is not there: the cluster has none that has GPU=1, MEM=4000000000 and takes tasks. ' +
         "It runs when such a worker joins (in a terminal, `spanwise worker unix:/tmp/one/scheduler.sock --resources 'GPU=1 MEM=4000000000'` " +
-        'starts one); otherwise cancel what waits and submit it again.'
+        'starts one); otherwise cancel what waits (while a cell waits for it, interrupt the kernel first) and submit it again.'
     ]);
   });
 
