@@ -1,7 +1,7 @@
 /**
  * Tells the log how many tasks wait, for what, and which notice users have for it: panels show both. In the scheduler process.
  *
- * Looked at once a second, and only while somebody may see it; of what has changed a row is written.
+ * Looked at once a second, or less often where that takes long, and only while somebody may see it; of what has changed a row is written.
  */
 import { WaitReason } from '../../records/enumerations';
 import { type WaitingCounts, type WorkerRecord } from '../../scheduler';
@@ -10,6 +10,8 @@ import type { ClusterState } from './cluster-state';
 
 /** Of a notice: the key in it may be long. */
 const MOST_CHARACTERS = 2000;
+/** A look takes 0.7 s with a thousand workers and ten thousand tasks that each need other resources: the next one comes after so many times that. */
+const REST = 50;
 const REASONS = Object.values(WaitReason).filter(
   reason => typeof reason === 'number'
 );
@@ -30,6 +32,10 @@ type Row = {
 
 export class WaitingTasks {
   private _isSeen = true;
+  /** Seconds of the cluster's clock: before, nothing is looked for. */
+  private _nextLook = -Infinity;
+  /** Seconds that the last look took. */
+  private _took = 0;
   /** By reason, what the log says; left out: that none waits. */
   private readonly _logged = new Map<WaitReason, Row>();
 
@@ -44,6 +50,7 @@ export class WaitingTasks {
    */
   viewed(isSeen: boolean): void {
     this._isSeen = isSeen;
+    this._nextLook = -Infinity;
     if (!isSeen) {
       this._write(REASONS.map(reason => ({ reason, tasks: 0, told: '' })));
     }
@@ -51,7 +58,9 @@ export class WaitingTasks {
 
   /** @param told - asked for only if somebody may see it. */
   look(told: () => Told): void {
-    if (!this._isSeen) {
+    const { clock } = this._cluster;
+    const begun = clock();
+    if (!this._isSeen || begun < this._nextLook) {
       return;
     }
     const counts = this._counts();
@@ -63,6 +72,11 @@ export class WaitingTasks {
         return { reason, tasks, told: cutInTheMiddle(notice, MOST_CHARACTERS) };
       })
     );
+    const done = clock();
+    const takes = done - begun;
+    // (one alone may have been interrupted)
+    this._nextLook = done + REST * Math.min(takes, this._took);
+    this._took = takes;
   }
 
   /** What the log does not say already. */

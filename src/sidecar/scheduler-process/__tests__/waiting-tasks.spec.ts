@@ -12,16 +12,21 @@ describe('what the log says of tasks that wait', () => {
   let looks: number;
   let waiting: WaitingTasks;
   let notices: Map<WaitReason, string>;
+  /** Seconds, and how many of them a look takes. */
+  let now: number;
+  let takes: number;
 
   beforeEach(() => {
     cluster = new WaitedCluster();
     written = [];
     looks = 0;
     notices = new Map();
+    [now, takes] = [0, 0];
     const { state } = cluster;
     waiting = new WaitingTasks(
       {
         ...state,
+        clock: () => now,
         log: {
           waiting: (_: number, rows: readonly Row[]) => written.push(...rows)
         }
@@ -35,6 +40,7 @@ describe('what the log says of tasks that wait', () => {
     written.length = 0;
     waiting.look(() => {
       looks++;
+      now += takes;
       return notices;
     });
     return [...written];
@@ -87,6 +93,27 @@ describe('what the log says of tasks that wait', () => {
     cluster.s.cancel('a');
     waiting.viewed(true);
     expect(look()).toEqual([]);
+  });
+
+  it('is looked for the more seldom the longer that takes, and at once for who comes', () => {
+    cluster.submit('a', { want: 'a' });
+    takes = 0.2;
+    // What took long once only was interrupted.
+    look();
+    look();
+    expect(looks).toBe(2);
+    for (let second = 0; second < 9; second++) {
+      now += 1;
+      look();
+    }
+    expect(looks).toBe(2);
+    now += 1.1;
+    look();
+    expect(looks).toBe(3);
+    waiting.viewed(false);
+    waiting.viewed(true);
+    look();
+    expect(looks).toBe(4);
   });
 
   it('is as long as one can read, however long the notice is', () => {
