@@ -1,6 +1,7 @@
 /** An exported picture has the boxes that the Task Stream panel draws: of drawn runs, each is held against a tile's. */
 import fc from 'fast-check';
 import { ask, tile } from '../../observer/__tests__/ask';
+import { runDetail } from '../../observer/folds/run-detail';
 import type { LogStore } from '../../observer/store/log-store';
 import { BOX_KINDS } from '../../panels/task-stream/rows';
 import { PartKind, RunStatus, wordsOf } from '../../records/enumerations';
@@ -188,21 +189,43 @@ function seen(
 
 const sorted = (boxes: Seen[]) => boxes.map(each => each.join(' ')).sort();
 
+/**
+ * What a tile draws, as records say it: in a tile the box of a fused run has the function of its key, below the parts of the others; in
+ * records that which took most of it.
+ */
 function ofPanel(log: LogStore): Seen[] {
   const { columns, functions } = tile(log, LEVEL, 0);
   return Array.from(columns.from, (from, i) => {
     const { worker, thread } = log.shape.lanes[columns.laneIndex[i]!]!;
     expect(columns.cover[i]).toBe(255);
-    return seen(
-      `worker-${worker} ${thread}`,
+    const lane = `worker-${worker} ${thread}`;
+    const kind = columns.kind[i]!;
+    const name = functions[columns.function[i]!]!;
+    const run = runDetail(log, log.runRows.get(columns.run[i]!))!;
+    const isRun = columns.tasks[i] === 1;
+    const isMain = BOX_KINDS[kind] === 'compute' && name === run.function;
+    const box = seen(
+      lane,
       from / CELLS,
       columns.to[i]! / CELLS,
-      columns.kind[i]!,
-      functions[columns.function[i]!]!,
+      kind,
+      isRun ? run.function : name,
       columns.strip[i]!,
       columns.tasks[i]!
     );
-  });
+    const ofKey = run.parts
+      .filter(part => part.held && part.kind === 'compute')
+      .filter(part => part.function === name)
+      .map(({ offset, duration }) => {
+        const begin = (run.start + offset) / COLUMN;
+        return seen(lane, begin, begin + duration / COLUMN, kind, name, 0, 0);
+      });
+    return isRun
+      ? [box, ...(isMain || run.status !== 'ok' ? [] : ofKey)]
+      : isMain
+        ? []
+        : [box];
+  }).flat();
 }
 
 function ofPage(section: TaskStreamSection): Seen[] {
