@@ -612,6 +612,8 @@ export type RunDetail = Pick<
     /** Of a cancelled run: since when nobody wanted its result; absent: that is not known. */
     readonly cancelled?: number;
     readonly error?: string;
+    /** Of a lost run in answers for one run: how its worker ended; absent: that is not known. */
+    readonly lost?: LostWorker;
     /** The longest, if there are many. */
     readonly parts: readonly PartDetail[];
     /** How many parts there are beside those; absent: none, or by an observer of before. */
@@ -966,6 +968,8 @@ export type LostWorker = {
   readonly why: string;
   readonly process: number | null;
   readonly memoryLimit: number;
+  /** It was told to go; absent: nobody told it to. */
+  readonly inOrder?: true;
 };
 
 /** view `memory`. params: { measure: MemoryMeasure, show: 'cluster' | 'workers' } */

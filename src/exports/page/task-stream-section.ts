@@ -16,7 +16,7 @@ import {
   partWord
 } from '../../panels/format';
 import { axisTicks } from '../../panels/task-stream/figure';
-import { BOX_KINDS, cardOf, threadText } from '../../panels/task-stream/rows';
+import { BOX_KINDS, boxCard, threadText } from '../../panels/task-stream/rows';
 import type { Viewport } from '../../panels/task-stream/viewport';
 import type { TaskStreamSection } from '../content';
 import { english } from '../english';
@@ -159,7 +159,7 @@ class LanesView {
     const { functions, lanes, records } = this._section;
     const [box] = boxes;
     const isOne = boxes.length === 1;
-    const card = cardOf(
+    const card = boxCard(
       {
         run: null,
         function: isOne ? (functions[box.function]?.name ?? '') : '',

@@ -53,6 +53,63 @@ describe('the detail of a run', () => {
     expect(runDetail(log, 1 << 20)).toBeNull();
   });
 
+  it('says of a lost run how its worker ended, and what its process had last', () => {
+    const log = new LogStore('log');
+    const memory = { t: 1, worker: 2, process: 600 };
+    [
+      rowsToBlock(1, 'names', [{ id: 1, text: 'worker-lost' }]),
+      rowsToBlock(2, 'workers', [
+        { worker: 2, name: 'w', left: 9, why: 'was ended', memoryLimit: 700 },
+        { worker: 3, name: 'v', left: 8, why: 'closed', memoryLimit: 0 },
+        { worker: 4, name: 'u', left: NaN }
+      ]),
+      rowsToBlock(
+        3,
+        'lanes',
+        [2, 3, 4].map(worker => ({ lane: worker, worker, thread: 0 }))
+      ),
+      rowsToBlock(4, 'memory', [
+        memory,
+        { ...memory, t: 2, process: 650 },
+        { ...memory, t: 3, worker: 4 }
+      ]),
+      rowsToBlock(5, 'events', [{ kind: 1, worker: 2, run: NONE_U32 }]),
+      rowsToBlock(
+        6,
+        'runs',
+        [2, 3, 4].map(lane => ({
+          ...RUN,
+          run: lane,
+          lane,
+          status: RunStatus.Lost
+        }))
+      )
+    ].forEach(block => ingestBlock(log, block));
+    const ends = [0, 1, 2].map(row => runDetail(log, row)!.lost);
+    expect(ends).toEqual([
+      {
+        worker: 2,
+        name: 'w',
+        t: 9,
+        why: 'was ended',
+        process: 650,
+        memoryLimit: 700
+      },
+      {
+        worker: 3,
+        name: 'v',
+        t: 8,
+        why: 'closed',
+        process: null,
+        memoryLimit: 0,
+        inOrder: true
+      },
+      // The worker is there as far as is known.
+      undefined
+    ]);
+    expect(runDetail(log, 0, true)).not.toHaveProperty('lost');
+  });
+
   it.each([
     ['before', 1],
     ['after', 4]

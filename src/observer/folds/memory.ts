@@ -18,6 +18,7 @@ import {
 } from './context';
 import { LineThinner, type DrawnLine } from './line-thinner';
 import { honouredBy as ruleOf, type Exception } from './honoured';
+import { endOfWorker } from './lost-worker';
 import { workerName } from './run-detail';
 import type { ParamsOf } from '../../wire/question';
 
@@ -353,18 +354,7 @@ function lostWorkers(
     ) {
       continue;
     }
-    const sample = last.get(worker);
-    lost.push({
-      worker,
-      name: row.name,
-      t: row.left,
-      why: row.why,
-      process:
-        sample === undefined
-          ? null
-          : log.memory.chunkOf(sample)!.columns.process[sample & CHUNK_MASK]!,
-      memoryLimit: row.memoryLimit
-    });
+    lost.push(endOfWorker(log, worker, last.get(worker))!);
   }
   lost.sort((one, other) => one.t - other.t);
   const leftOut = lost.length - MOST_LOST;

@@ -8,6 +8,7 @@ import type { SpanId } from '../../records/ids';
 import type { PartDetail, RunDetail } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
+import { endOfWorker, newestSample } from './lost-worker';
 import { fusedOf, mainFunction } from './main-function';
 import { ownersOf } from './owners';
 
@@ -62,6 +63,10 @@ export function runDetail(
   );
   const partsLeftOut = parts.length - shownParts.length;
   const fused = fusedOf(log, row);
+  const lost =
+    columns.status[i] === RunStatus.Lost && !inShort
+      ? endOfWorker(log, lane.worker, newestSample(log, lane.worker))
+      : undefined;
   return {
     run,
     key: log.key(node),
@@ -85,6 +90,11 @@ export function runDetail(
     waitThread: known(columns.waitThread[i]!),
     nbytes: known(columns.nbytes[i]!),
     ...(error === undefined ? {} : { error }),
+    ...(lost !== undefined && {
+      lost: log.lostWorkers.has(lane.worker)
+        ? lost
+        : { ...lost, inOrder: true as const }
+    }),
     parts: shownParts.map(part => partDetail(log, part)),
     ...(partsLeftOut > 0 && { partsLeftOut }),
     ...(inShort || measured.length === 0 ? {} : { measured })

@@ -6,6 +6,7 @@ export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';
 export { labelPlaces, type Area, type Place } from './label-places';
 export { legendWord, partWord, workerLabel } from './legend-word';
+export { lostSentence } from './lost-worker';
 export { UNKNOWN } from './numerals';
 export {
   formatClock,

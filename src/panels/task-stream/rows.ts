@@ -33,6 +33,7 @@ import {
   formatShare,
   KIND_WORDS,
   legendWord,
+  lostSentence,
   partWord,
   processesText,
   runningText,
@@ -832,6 +833,43 @@ export function cardOf(
   /** What the group of workers is called. */
   place?: string
 ): Card {
+  const card = boxCard(box, detail, trans, place);
+  return detail === null || isOfMany(box, detail)
+    ? card
+    : { ...card, rows: [...card.rows, ...endRows(detail, trans)] };
+}
+
+/** What is known of a run beside its place and time. */
+function endRows(detail: RunDetail, trans: Trans): Card['rows'] {
+  const rows: { label: string; text: string }[] = [];
+  const cancelled = cancelledAtText(detail, trans);
+  if (cancelled !== '') {
+    rows.push({ label: trans.__('cancelled'), text: cancelled });
+  }
+  const waits = waitText(detail, trans);
+  if (waits !== '') {
+    rows.push({ label: trans.__('waited'), text: waits });
+  }
+  if (detail.nbytes !== null) {
+    rows.push({ label: trans.__('size'), text: formatBytes(detail.nbytes) });
+  }
+  if (detail.lost !== undefined) {
+    rows.push({
+      label: trans.__('lost'),
+      text: lostSentence(detail.lost, trans)
+    });
+  }
+  return rows;
+}
+
+/** The card without what only a run's detail has: all of the card on a saved page, which has no details. */
+export function boxCard(
+  box: HoveredBox,
+  detail: RunDetail | null,
+  trans: Trans,
+  /** What the group of workers is called. */
+  place?: string
+): Card {
   const duration = (seconds: number | null) => formatDuration(seconds);
   const rows: { label: string; text: string }[] = [];
   const where = place ?? threadText(box, trans);
@@ -910,19 +948,6 @@ export function cardOf(
           ? trans.__('drawn beside the threads, for it has seceded')
           : trans.__('drawn on %1', laneText(detail, trans))
     });
-  }
-  if (detail !== null) {
-    const cancelled = cancelledAtText(detail, trans);
-    if (cancelled !== '') {
-      rows.push({ label: trans.__('cancelled'), text: cancelled });
-    }
-    const waits = waitText(detail, trans);
-    if (waits !== '') {
-      rows.push({ label: trans.__('waited'), text: waits });
-    }
-    if (detail.nbytes !== null) {
-      rows.push({ label: trans.__('size'), text: formatBytes(detail.nbytes) });
-    }
   }
   return {
     title: isPart
@@ -1493,6 +1518,7 @@ export type PartRow = {
     | 'disk'
     | 'import'
     | 'serialize'
+    | 'lost'
     | 'other';
   readonly label: string;
   /** What computed. */
@@ -1572,7 +1598,7 @@ export function partRows(run: RunDetail, trans: Trans): PartRow[] {
     // What a run did that was lost with its worker nobody knows.
     const isLost = run.status === 'lost';
     held.push({
-      kind: isLost ? 'other' : 'compute',
+      kind: isLost ? 'lost' : 'compute',
       label: legendWord(isLost ? 'lost' : 'compute', trans),
       function: run.function,
       seconds: run.duration,

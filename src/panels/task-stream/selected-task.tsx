@@ -7,7 +7,12 @@ import { createElement } from '../../charts/shown-element';
 import type { RunDetail } from '../../wire/panel-link';
 import { Drawer } from '../drawer';
 import { useFocusThatStays } from '../focus-that-stays';
-import { formatBytes, formatDuration, formatInstant } from '../format';
+import {
+  formatBytes,
+  formatDuration,
+  formatInstant,
+  lostSentence
+} from '../format';
 import type { PanelContext } from '../panel-context';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
@@ -253,6 +258,9 @@ function RunFacts(props: {
         {head !== null && (
           <ErrorHeadText head={head} className="sw-drawer-error" />
         )}
+        {run.lost !== undefined && (
+          <div className="sw-drawer-where">{lostSentence(run.lost, trans)}</div>
+        )}
         <div className="sw-drawer-where">
           {[
             run.status === 'ok' ? '' : attemptText(run, trans),
@@ -368,6 +376,10 @@ function longestFirst(parts: readonly PartRow[]): readonly PartRow[] {
 
 /** Computing has its function’s colour, as in the lanes: that of CPU is for what was on a core, and a task need not be. */
 function partMark(part: PartRow, slots: Slots): Mark {
+  if (part.kind === 'lost') {
+    // As its box.
+    return { kind: 'failed' };
+  }
   return part.kind === 'compute'
     ? (slots.get(part.function) ?? { slot: -1, round: 0 })
     : { kind: part.kind };

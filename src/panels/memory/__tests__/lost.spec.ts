@@ -2,13 +2,8 @@
 import type { Trans } from '../../../base/trans';
 import { english } from '../../../testing/translators';
 import type { LostWorker, MemoryResult } from '../../../wire/panel-link';
-import {
-  type Align,
-  lostLegend,
-  lostMarks,
-  lostSentence,
-  tableOf
-} from '../rows';
+import { type Align, lostLegend, lostMarks, tableOf } from '../rows';
+import { lostSentence } from '../../format';
 
 const GiB = 2 ** 30;
 const worker = (of: Partial<LostWorker> = {}): LostWorker => ({
@@ -91,6 +86,9 @@ describe('the sentence about a lost worker', () => {
   });
 
   it('leaves out what nobody knows', () => {
+    expect(said({ why: '', process: null, inOrder: true })).toBe(
+      'worker 1 left at 12.3 s.'
+    );
     expect(said({ why: 'lost', process: null })).toBe(
       'worker 1 was lost at 12.3 s.'
     );

@@ -198,6 +198,30 @@ it('goes when the lanes scroll under the pointer', async () => {
   expect(page.querySelector('[role=tooltip]')).toBeNull();
 });
 
+it('says of a task that was lost how its worker ended', async () => {
+  detail = {
+    ...runDetail(drawRuns('0/0 aaaa', { tasks: { a: {} } }), 0)!,
+    run: 7,
+    status: 'lost',
+    lost: {
+      worker: 1,
+      name: 'worker-1',
+      t: 3,
+      why: 'ended because it used more memory than its limit',
+      process: 648 * 2 ** 20,
+      memoryLimit: 668 * 2 ** 20
+    }
+  };
+  await cardAt(800, LANES.top + 30);
+  expect(
+    page
+      .querySelector('.sw-card-rows dd:last-child')!
+      .textContent!.replaceAll('\u00a0', ' ')
+  ).toBe(
+    'worker 1 was lost at 3.00 s. What is told of its end: “ended because it used more memory than its limit”. Its process last had 648 MiB, 97 % of its limit of 668 MiB.'
+  );
+});
+
 it('says of a task that failed what went wrong and where, and leaves the traceback to the drawer', async () => {
   const frames = Array.from(
     { length: 5 },

@@ -643,7 +643,7 @@ describe('the table and the details', () => {
         label,
         seconds
       ])
-    ).toEqual([['other', 'lost', 1]]);
+    ).toEqual([['lost', 'lost', 1]]);
   });
 
   it('calls each kind of part by its word', () => {

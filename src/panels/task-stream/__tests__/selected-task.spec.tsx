@@ -7,7 +7,7 @@ import { createElement } from '../../../charts/shown-element';
 import { ClusterRef } from '../../../feed/cluster-ref';
 import { clusterInfo, FakeFeed } from '../../../feed/__tests__/fake-feed';
 import { SelectionModel } from '../../../feed/selection';
-import { PartKind } from '../../../records/enumerations';
+import { PartKind, RunStatus } from '../../../records/enumerations';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { drawRuns } from '../../../testing/run-from-text';
 import type { RunDetail } from '../../../wire/panel-link';
@@ -180,6 +180,31 @@ it('filters by the part of a fused task that was clicked, or by any other of its
   ]);
   await act(async () => parts[0]!.click());
   expect(selection.filter.functions).toEqual(['overlap', 'smooth']);
+});
+
+it('says how its worker ended, and has the look of a lost box', async () => {
+  const run = runDetail(
+    drawRuns('0/0 aaaa', { tasks: { a: { status: RunStatus.Lost } } }),
+    0
+  )!;
+  const { page } = await shown({
+    ...run,
+    lost: {
+      worker: 0,
+      name: 'worker-0',
+      t: 4,
+      why: 'was ended by SIGKILL',
+      process: null,
+      memoryLimit: 0
+    }
+  });
+  const [first] = page.querySelectorAll('.sw-drawer-where');
+  expect(first!.textContent!.replaceAll('\u00a0', ' ')).toBe(
+    'worker 0 was lost at 4.00 s. What is told of its end: “was ended by SIGKILL”.'
+  );
+  for (const of of ['.sw-bar-part', '.sw-legend-item .sw-swatch']) {
+    expect([...page.querySelector(of)!.classList]).toContain('sw-failed');
+  }
 });
 
 it('tells what the task measured itself', async () => {
