@@ -40,7 +40,7 @@ from spanwise.graph.private_dask import (
     execute_subgraph,
 )
 from spanwise.graph.provenance import Source
-from spanwise.graph.rows import Pattern, Row, needs_of, node_of
+from spanwise.graph.rows import Pattern, Row, node_of
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Template, identity
 from spanwise.records.enumerations import (
@@ -403,14 +403,16 @@ class _Packing:
             flag = FLAG_WANTED if key in wanted else 0
             first_dependencies.append(len(dependencies))
             plan = None
-            if type(node) is tuple:
+            kind = type(node)
+            if kind is tuple:
                 found = plans.get(node[0])
                 if found is None:
                     found = plans[node[0]] = self._plan(key, node)
                 plan, source = found
                 if plan is None:
                     node = node_of(node)
-            if type(node) is Alias:
+                    kind = type(node)
+            if kind is Alias:
                 dependencies.append(ids[node.target])  # type: ignore[union-attr]
                 templates.append(NONE_U32)
                 chunks.append(NONE_U32)
@@ -437,7 +439,7 @@ class _Packing:
                         source = source_of(key)
                     if group.fused:
                         flag |= FLAG_FUSED
-                    if type(node) is DataNode:
+                    if kind is DataNode:
                         flag |= FLAG_DATA
                 if inputs:
                     dependencies.extend([ids[key_of_input] for key_of_input in inputs])
@@ -615,7 +617,12 @@ def users_of(nodes: dict[Key, GraphNode | Row], wanted: Container[Key]) -> dict[
     An alias is no task of the scheduler's: its users are those of what it stands for, which
     stays until the graph is complete if the alias itself is wanted.
     """
-    users = Counter(chain.from_iterable([needs_of(node) for node in nodes.values()]))
+    # (what `needs_of` says, without a call for each)
+    needed: list[Any] = [
+        node[1] if type(node) is tuple else node._dependencies  # type: ignore[union-attr]
+        for node in nodes.values()
+    ]
+    users = Counter(chain.from_iterable(needed))
     # From the last to the first: an alias may stand for an alias.
     for key in reversed([key for key, node in nodes.items() if type(node) is Alias]):
         target = nodes[key].target  # type: ignore[union-attr]
