@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from spanwise import Client, span, wait
 from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.observed_tasks import holds_and_waits
-from spanwise.tests.processes import pids_of, wait_until
+from spanwise.tests.processes import LIMIT_SECONDS, pids_of, wait_until
 
 WORKERS = 2
 #: A pause for which no task waits: it must be in no figure. It is far longer than the
@@ -298,3 +300,42 @@ def test_a_thread_is_not_idle_while_a_task_holds_it_that_has_left_it_or_will() -
         summary = client._observed.query("summary")
         ran, idle = summary["executeSeconds"], summary["idleSeconds"]
         assert ran + idle == pytest.approx(summary["capacitySeconds"], abs=ROUNDING_SECONDS)
+
+
+def test_a_wait_for_a_worker_that_is_not_there_is_no_wait_for_a_thread(client: Client) -> None:
+    """::
+
+    waits    ├──── 2.5 s ────┤ GPU worker starts ├── runs      two threads are idle for it
+    others                                                     nothing to do
+    """
+
+    def idle() -> dict[str, float]:
+        metrics = client.fine_metrics(unit="seconds")
+        return {
+            cause: value for (context, _, cause, _), value in metrics.items() if context == "idle"
+        }
+
+    before = idle()
+    begin = time.perf_counter()
+    future = client.submit(time.perf_counter, resources={"GPU": 1}, pure=False)
+    submitted = time.perf_counter()
+    time.sleep(PAUSE_SECONDS)
+    program = Path(sys.executable).with_name("spanwise")
+    address = client.scheduler_info()["address"]
+    started = time.perf_counter()
+    options = ("--resources", "GPU=1", "--nthreads", "1")
+    joining = subprocess.Popen([program, "worker", address, *options])
+    try:
+        ran = future.result(LIMIT_SECONDS)
+    finally:
+        joining.terminate()
+        joining.wait(LIMIT_SECONDS)
+    after = idle()
+    grown = {cause: after[cause] - before.get(cause, 0.0) for cause in after}
+    # From its submission until a worker has come, and not longer than until it ran there.
+    least, most = WORKERS * (started - submitted), WORKERS * (ran - begin)
+    assert least - ROUNDING_SECONDS <= grown["no-worker"] <= most + ROUNDING_SECONDS
+    assert grown.get("held-elsewhere", 0.0) + grown["no-worker"] <= most + ROUNDING_SECONDS
+    assert grown.get("nothing-runnable", 0.0) < 0.5
+    # (the new worker is told of the task, and begins)
+    assert grown.get("held-elsewhere", 0.0) < 0.2 * least

@@ -9,7 +9,8 @@ export type Pattern =
   | 'horizontal'
   | 'vertical'
   | 'dots'
-  | 'grid';
+  | 'grid'
+  | 'checks';
 
 export const KIND_PATTERNS = {
   transfer: 'slash',
@@ -50,6 +51,7 @@ export type IdleCause =
   | 'nothing-runnable'
   | 'inputs-in-flight'
   | 'held-elsewhere'
+  | 'no-worker'
   | 'paused'
   | 'stopped'
   | 'scheduler'
@@ -59,6 +61,7 @@ export const IDLE_PATTERNS: Readonly<Record<IdleCause, Pattern>> = {
   'nothing-runnable': 'plain',
   'inputs-in-flight': 'slash',
   'held-elsewhere': 'vertical',
+  'no-worker': 'checks',
   paused: 'horizontal',
   stopped: 'backslash',
   scheduler: 'dots',

@@ -193,6 +193,10 @@ function drawPattern(
       context.fillRect(0, 0, size, size / 5);
       context.fillRect(0, 0, size / 5, size);
       return;
+    case 'checks':
+      context.fillRect(0, 0, middle, middle);
+      context.fillRect(middle, middle, middle, middle);
+      return;
     case 'dots':
       context.beginPath();
       context.arc(middle, middle, size / 5, 0, 2 * Math.PI);

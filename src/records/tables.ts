@@ -452,6 +452,18 @@ export const TABLES = {
       told: 'text'
     },
     bound: { rows: 256, then: 'replaced' }
+  },
+  /**
+   * From t on some task that could run has no worker that may run it, though others may be there: none has the resources that it needs, or is one
+   * that it names. waits: 1; 0: none has to wait so any more. Written of each change, whether somebody looks or not.
+   */
+  unplaced: {
+    number: 32,
+    columns: {
+      t: f64Of<Seconds>(),
+      waits: 'u8'
+    },
+    bound: { rows: LARGEST_U16, then: 'replaced' }
   }
   // Numbers that are promised: 27 ownSamples, 28 snippets.
 } as const satisfies Record<string, TableDescription>;

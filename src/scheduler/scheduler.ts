@@ -177,6 +177,11 @@ export class Scheduler {
     return placeable;
   }
 
+  /** Whether there are tasks that could run, and that no worker may run. */
+  get hasTasksWithoutWorker(): boolean {
+    return this._state.noWorkerCount > 0;
+  }
+
   /** Whether all of {@link Scheduler.unplacedCount} have waited beside workers that `workers=` does not name, so that starting another one is no help. */
   get areUnplacedInVain(): boolean {
     return areUnplacedInVain(this._state);

@@ -84,7 +84,7 @@ export class TaskTable {
   runId = new Uint32Array(0);
   /** `Processing`: its row in {@link TaskTable.runs}. */
   runRow = new Int32Array(0);
-  /** When its last input came into memory, or, without inputs, when it began to wait; in seconds. */
+  /** When its last input came into memory, or, without inputs, when it began to wait, or when a worker came that may run it, if none was there; in seconds. */
   readyAt = new Float64Array(0);
   /**
    * When it last became unfinished, in seconds: by its submission, a retry, the loss of its result. The log of runs moves it on to the

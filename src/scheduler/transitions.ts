@@ -114,6 +114,8 @@ export function move(s: SchedulerState, task: number, to: TaskState): void {
     s.countWithoutWorker(task, 1);
   } else if (from === NoWorker) {
     s.countWithoutWorker(task, -1);
+    // From now on it waits for a thread.
+    s.tasks.readyAt[task] = s.now;
   }
   transition(s, task);
 }

@@ -297,6 +297,11 @@ export class EmbeddedClusterLog extends SourceLog {
     }
   }
 
+  /** Whether, from now on, some task has no worker that may run it; told of each change. */
+  unplaced(now: number, waits: boolean): void {
+    this.table('unplaced').append({ t: this.since(now), waits: Number(waits) });
+  }
+
   /** What a worker calls by this number. */
   workerName(worker: number, id: number): string {
     const names = this._workers.get(worker)?.names;

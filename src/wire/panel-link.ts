@@ -842,7 +842,7 @@ export type FineMetricsResult = {
    * capacity. Waits for the interpreter lock are with what is blocked. Left out: there are none, or the observer is of before.
    */
   readonly beside?: ActivitySeconds;
-  /** cause: nothing-runnable, inputs-in-flight, held-elsewhere, paused (for memory), stopped, scheduler (not yet answered), unknown (the source gives no waits). */
+  /** cause: nothing-runnable, inputs-in-flight, held-elsewhere, no-worker (no worker is there that may run what waits), paused (for memory), stopped, scheduler (not yet answered), unknown (the source gives no waits). */
   readonly idle: readonly {
     readonly cause: string;
     readonly seconds: number;

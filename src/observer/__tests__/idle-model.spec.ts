@@ -62,6 +62,14 @@ const STEPS: readonly Step[] = (
   state
 }));
 
+type Stretch = { readonly from: number; readonly to: number };
+/** When some task has no worker that may run it; the last goes on. */
+const UNPLACED: readonly Stretch[] = [
+  { from: 60 * TICK, to: 210 * TICK },
+  { from: 300 * TICK, to: 301 * TICK },
+  { from: 520 * TICK, to: Infinity }
+];
+
 type Unfinished = {
   readonly from: number;
   readonly start: number;
@@ -123,7 +131,8 @@ function unfinishedOf({ runs, going }: ClusterFacts): Unfinished[] {
 function causeOf(
   t: number,
   next: Unfinished | undefined,
-  isWaitedElsewhere: boolean
+  isWaitedElsewhere: boolean,
+  isUnplaced: boolean
 ): string {
   const { runnable, inputsHere, firstTransfer } = next ?? {
     runnable: Infinity,
@@ -134,7 +143,11 @@ function causeOf(
     return 'unknown';
   }
   if (t < runnable) {
-    return isWaitedElsewhere ? 'held-elsewhere' : 'nothing-runnable';
+    return isWaitedElsewhere
+      ? 'held-elsewhere'
+      : isUnplaced
+        ? 'no-worker'
+        : 'nothing-runnable';
   }
   return t >= firstTransfer && t < inputsHere
     ? 'inputs-in-flight'
@@ -166,7 +179,11 @@ function stepOf(
 }
 
 /** The ticks at which a task is unfinished. */
-function ticksOf(facts: ClusterFacts, steps: readonly Step[]): Tick[] {
+function ticksOf(
+  facts: ClusterFacts,
+  steps: readonly Step[],
+  unplaced: readonly Stretch[] = []
+): Tick[] {
   const unfinished = unfinishedOf(facts).sort((a, b) => a.start - b.start);
   const lanes = facts.workers.flatMap(worker =>
     Array.from({ length: 3 + worker.threads }, (_, thread) => ({
@@ -200,7 +217,8 @@ function ticksOf(facts: ClusterFacts, steps: readonly Step[]): Tick[] {
               ? causeOf(
                   t,
                   runs.find(({ start }) => start > t),
-                  isWaited
+                  isWaited,
+                  unplaced.some(({ from, to }) => from <= t && t < to)
                 )
               : step.state === CapacityState.Paused
                 ? 'paused'
@@ -288,11 +306,20 @@ describe('idle time of a drawn cluster', () => {
   const drawn = SEEDS.map(seed => {
     const facts = drawCluster(seed);
     const steps = seed % 2 === 0 ? STEPS : [];
-    return { facts, steps };
+    return { facts, steps, unplaced: seed % 3 === 0 ? UNPLACED : [] };
   });
-  const logOf = ({ facts, steps }: (typeof drawn)[number]): LogStore => {
+  const logOf = ({
+    facts,
+    steps,
+    unplaced
+  }: (typeof drawn)[number]): LogStore => {
     const log = takenIn(facts);
     ingestBlock(log, rowsToBlock(log.seq + 1, 'capacity', steps));
+    const changes = unplaced.flatMap(({ from, to }) => [
+      { t: from, waits: 1 },
+      ...(to < Infinity ? [{ t: to, waits: 0 }] : [])
+    ]);
+    ingestBlock(log, rowsToBlock(log.seq + 1, 'unplaced', changes));
     return log;
   };
 
@@ -300,7 +327,7 @@ describe('idle time of a drawn cluster', () => {
     const causes = new Set<string>();
     for (const each of drawn) {
       const log = logOf(each);
-      const ticks = ticksOf(each.facts, each.steps);
+      const ticks = ticksOf(each.facts, each.steps, each.unplaced);
       for (const chosen of DRAWN_SELECTIONS) {
         for (const [time, from, to] of TIMES) {
           const expected = expectedIdle(ticks, chosen, from, to);
@@ -348,6 +375,7 @@ describe('idle time of a drawn cluster', () => {
       new Set([
         'nothing-runnable',
         'held-elsewhere',
+        'no-worker',
         'inputs-in-flight',
         'scheduler',
         'paused',
@@ -361,7 +389,7 @@ describe('idle time of a drawn cluster', () => {
     let named = 0;
     for (const each of drawn) {
       const log = logOf(each);
-      const ticks = ticksOf(each.facts, each.steps);
+      const ticks = ticksOf(each.facts, each.steps, each.unplaced);
       for (const { filter, isWorker } of DRAWN_SELECTIONS) {
         for (const [time, from, to] of TIMES) {
           const { waitedFor } = ask(log, 'fine-metrics', {
@@ -386,7 +414,7 @@ describe('idle time of a drawn cluster', () => {
   it('makes up the capacity, with what ran', () => {
     for (const each of drawn) {
       const expected = expectedIdle(
-        ticksOf(each.facts, each.steps),
+        ticksOf(each.facts, each.steps, each.unplaced),
         DRAWN_SELECTIONS[0]!,
         0,
         END

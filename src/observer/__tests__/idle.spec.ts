@@ -179,6 +179,27 @@ describe('idle', () => {
     ).toEqual({ 'held-elsewhere': 4, 'nothing-runnable': 2 });
   });
 
+  it('tells when a task waited for a worker that was not there, and when meanwhile another did for a thread', () => {
+    const log = drawRuns('0/0 aaaa......bb\n1/0 ccccccdddddd', {
+      tasks: { b: { waitReady: 4, waitThread: 2 }, d: { waitThread: 1 } }
+    });
+    const changes = [
+      { t: 1, waits: 1 },
+      { t: 7, waits: 0 },
+      { t: 11, waits: 1 }
+    ];
+    ingestBlock(log, rowsToBlock(log.seq + 1, 'unplaced', changes));
+    const { idle } = ask(log, 'fine-metrics');
+    expect(
+      Object.fromEntries(idle.map(({ cause, seconds }) => [cause, seconds]))
+    ).toEqual({
+      'no-worker': 2,
+      'held-elsewhere': 1,
+      'nothing-runnable': 1,
+      scheduler: 2
+    });
+  });
+
   it('does not know the cause where waits are not measured', () => {
     expect(
       idleOf(
@@ -361,7 +382,7 @@ describe('the account of idle time', () => {
       ]
     });
     const { idle, executeSeconds } = accountOf(log, 10);
-    const [nothing, , held, , , scheduler, unknown] = idle;
+    const [nothing, , held, , , , scheduler, unknown] = idle;
     expect([nothing! + held!, scheduler, unknown]).toEqual([2, 2, 4]);
     expect(executeSeconds).toBe(12);
   });

@@ -23,6 +23,7 @@ export const IDLE_CAUSES = [
   'nothing-runnable',
   'inputs-in-flight',
   'held-elsewhere',
+  'no-worker',
   'paused',
   'stopped',
   'scheduler',
@@ -31,8 +32,9 @@ export const IDLE_CAUSES = [
 const NOTHING_RUNNABLE = 0;
 const INPUTS_IN_FLIGHT = 1;
 const HELD_ELSEWHERE = 2;
-const NOT_ANSWERED = 5;
-const NOT_KNOWN = 6;
+const NO_WORKER = 3;
+const NOT_ANSWERED = 6;
+const NOT_KNOWN = 7;
 /** The cause of a gap, by what held the worker. */
 const HELD = {
   paused: IDLE_CAUSES.indexOf('paused'),
@@ -92,7 +94,9 @@ type IdleQuestion = {
  *           nothing runnable, or held    inputs in  scheduler not yet answered
  *           on another worker while a    flight
  *           task waits for a thread
- *           there
+ *           there, or no worker while
+ *           one waits for such as may
+ *           run it
  *
  * A run that has seceded is drawn on a lane beside the threads, which is no capacity; while it held a thread's place, that lane was not idle.
  *
@@ -258,7 +262,11 @@ class GapWalk {
   private readonly _stillHeld = new Map<BesideRun, number>();
   private readonly _unseen: LaneWalk[] = [];
   private readonly _idle: readonly Coverage[];
-  private readonly _waiting: IntervalUnion;
+  /** Why no task for a lane was runnable: the first of these that was so then. */
+  private readonly _whyUnrunnable: readonly {
+    readonly when: IntervalUnion;
+    readonly cause: number;
+  }[];
   private _executeSeconds = 0;
 
   constructor(
@@ -270,7 +278,10 @@ class GapWalk {
     bins: number,
     readonly waitedFor: LongestWaitedFor | null
   ) {
-    this._waiting = _log.waiting.copy();
+    this._whyUnrunnable = [
+      { when: _log.waiting.copy(), cause: HELD_ELSEWHERE },
+      { when: _log.unplaced.until(_range.to), cause: NO_WORKER }
+    ];
     this._idle = IDLE_CAUSES.map(
       () => new Coverage(bins, _range.from, _range.to)
     );
@@ -367,7 +378,10 @@ class GapWalk {
             Math.min(stretch.to, to)
           );
       }
-      walked += this._active.length + this._waiting.length;
+      walked += this._active.length;
+      for (const { when } of this._whyUnrunnable) {
+        walked += when.length;
+      }
       walked += stretches.length;
       if (walked >= ROWS_PER_SLICE) {
         walked = 0;
@@ -474,19 +488,33 @@ class GapWalk {
   }
 
   /**
-   * Books time in which no task for this lane was runnable: held elsewhere while a task waited for another thread, else nothing runnable.
+   * Books time in which no task for this lane was runnable: held elsewhere while a task waited for another thread, no worker while one waited
+   * for a worker that was not there, else nothing runnable.
    */
-  private _unrunnable(from: number, to: number, threads: number): void {
-    const waiting = this._waiting;
+  private _unrunnable(
+    from: number,
+    to: number,
+    threads: number,
+    place = 0
+  ): void {
+    if (!(to > from)) {
+      return;
+    }
+    const why = this._whyUnrunnable[place];
+    if (why === undefined) {
+      this._nothingRunnable(from, to, threads);
+      return;
+    }
+    const { when, cause } = why;
     let at = from;
-    for (let i = waiting.firstEndingAfter(from); waiting.from(i) < to; i++) {
-      const a = Math.max(at, waiting.from(i));
-      const b = Math.min(to, waiting.to(i));
-      this._nothingRunnable(at, a, threads);
-      this._idle[HELD_ELSEWHERE]!.add(a, b, threads);
+    for (let i = when.firstEndingAfter(from); when.from(i) < to; i++) {
+      const a = Math.max(at, when.from(i));
+      const b = Math.min(to, when.to(i));
+      this._unrunnable(at, a, threads, place + 1);
+      this._idle[cause]!.add(a, b, threads);
       at = b;
     }
-    this._nothingRunnable(at, to, threads);
+    this._unrunnable(at, to, threads, place + 1);
   }
 
   private _nothingRunnable(from: number, to: number, threads: number): void {

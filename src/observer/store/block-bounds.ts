@@ -25,7 +25,8 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
   events: ['t'],
   gaps: ['from', 'to'],
   givenUp: ['started', 't'],
-  waiting: ['t']
+  waiting: ['t'],
+  unplaced: ['t']
 };
 /** Times and durations; NaN: not known, or not over yet. */
 const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {

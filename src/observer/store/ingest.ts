@@ -151,6 +151,12 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
       log.now = Math.max(log.now, row.t);
     }
   },
+  unplaced: (log, block) => {
+    for (const { t, waits } of rowsOf(block)) {
+      log.unplaced.change(t, waits > 0);
+      log.now = Math.max(log.now, t);
+    }
+  },
   fine: ingestFine,
   meters: ingestMeters,
   totals: (log, block) => appended(log, log.totals, block),

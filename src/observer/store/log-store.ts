@@ -1,5 +1,6 @@
 import type { IndexedBy } from '../../base/typed-arrays';
 import type { LaneId, LaneIndex } from '../../records/ids';
+import { OpenIntervals } from './open-intervals';
 import { BoundedMap } from '../../base/bounded-map';
 import { NumberSet } from '../../base/number-set';
 import { NONE_U32 } from '../../records/enumerations';
@@ -176,6 +177,8 @@ export class LogStore {
   readonly stretches: IntervalUnion;
   /** When some task had its inputs and waited for a thread. */
   readonly waiting: IntervalUnion;
+  /** When some task had its inputs and no worker was there that may run it. */
+  readonly unplaced: OpenIntervals;
   /** Per lane index: where its newest run stopped, and whether runs came out of order or overlap. */
   readonly laneStops: IndexedBy<LaneIndex, number[]> = [];
   readonly laneDisorder: IndexedBy<LaneIndex, boolean[]> = [];
@@ -249,6 +252,7 @@ export class LogStore {
     this.active = new IntervalUnion(intervals);
     this.stretches = new IntervalUnion(intervals);
     this.waiting = new IntervalUnion(intervals);
+    this.unplaced = new OpenIntervals(TABLES.unplaced.bound.rows);
     const index = (): IdIndex => new IdIndex(bounds.pages);
     this.nodeRows = index();
     this.runRows = index();

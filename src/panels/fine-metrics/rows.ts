@@ -263,6 +263,7 @@ const CAUSES = {
   'nothing-runnable': 'nothing runnable',
   'inputs-in-flight': 'inputs in flight',
   'held-elsewhere': 'held on another worker',
+  'no-worker': 'nowhere to run',
   paused: 'paused for memory',
   stopped: 'worker stopped',
   scheduler: 'scheduler not yet answered',
@@ -655,6 +656,10 @@ function sentenceOn(id: string, trans: Trans): string {
     case 'idle:held-elsewhere':
       return trans.__(
         'This thread had nothing that it could run, while a task elsewhere waited for a thread that was busy.'
+      );
+    case 'idle:no-worker':
+      return trans.__(
+        'This thread had nothing that it could run, while a task waited for what was not there: for resources that it needs, or for a place that it names.'
       );
     case 'idle:paused':
       return trans.__('No task was begun because memory was nearly full.');

@@ -73,6 +73,8 @@ export class ClusterState {
     readonly nodes: ReadonlySet<number>;
   } | null = null;
   launch: Launch | null = null;
+  /** As the log says. */
+  private _hasTasksWithoutWorker = false;
   /** Counts the changes of `launch`. */
   launchVersion = 0;
 
@@ -127,6 +129,10 @@ export class ClusterState {
   handle(event: SchedulerEvent): void {
     this.eventType = event.type;
     this.core.handle(event);
+    if (this.core.hasTasksWithoutWorker !== this._hasTasksWithoutWorker) {
+      this._hasTasksWithoutWorker = this.core.hasTasksWithoutWorker;
+      this.log.unplaced(this.clock(), this._hasTasksWithoutWorker);
+    }
     for (const failure of this.core.takeUnrunFailures()) {
       this._logUnrun(failure);
     }

@@ -598,6 +598,7 @@ describe('the bar', () => {
       ['idle:nothing-runnable', 'nothing runnable'],
       ['idle:inputs-in-flight', 'inputs in flight'],
       ['idle:held-elsewhere', 'held on another thread'],
+      ['idle:no-worker', 'nowhere to run'],
       ['idle:paused', 'paused for memory'],
       ['idle:stopped', 'process stopped'],
       ['idle:scheduler', 'pool start, handing out'],
