@@ -332,6 +332,19 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
         await expect(drawer).toBeInViewport();
       });
     }
+    // It is as high as its edge is moved, whatever its text takes, and takes no height beside the lanes.
+    await panel.inSize({ width: 500, height: 440 }, async () => {
+      const edge = drawer.getByRole('separator');
+      const pressUntil = (key: string, percent: number) =>
+        expect
+          .poll(async () => {
+            await edge.press(key);
+            return drawer.evaluate(shareOfHeight);
+          })
+          .toBe(percent);
+      await pressUntil('ArrowDown', 10);
+      await pressUntil('ArrowUp', 40);
+    });
     // Where the facts have room beside the lanes, these are as high as without them.
     for (const height of [440, 290, 230]) {
       await panel.inSize({ width: 560, height }, async () => {
@@ -343,11 +356,13 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
             isBeside: true,
             isHigh: true,
             areMoved: false,
+            isFilled: true,
             // (of 409 and less: without the toolbar)
             linesOfButtons: height > 430 ? 2 : 1
           });
       });
     }
+    await drawer.getByRole('separator').press('Enter');
     await drawer.getByRole('button', { name: 'Close' }).click();
   });
 
@@ -483,6 +498,7 @@ function besideLanes(drawer: HTMLElement): {
   isBeside: boolean;
   isHigh: boolean;
   areMoved: boolean;
+  isFilled: boolean;
   linesOfButtons: number;
 } {
   const lanes = drawer.parentElement!.querySelector('.sw-TaskStream-lanes')!;
@@ -495,12 +511,20 @@ function besideLanes(drawer: HTMLElement): {
     isBeside: before.right <= facts.left && before.width > 330,
     isHigh: facts.height >= before.height + 56,
     areMoved: before.top !== without.top || before.height !== without.height,
+    isFilled:
+      drawer.parentElement!.getBoundingClientRect().bottom - facts.bottom < 60,
     linesOfButtons: new Set(
       [...drawer.querySelectorAll('.sw-drawer-actions button')].map(
         button => button.getBoundingClientRect().top
       )
     ).size
   };
+}
+
+/** In percent of the panel's. */
+function shareOfHeight(drawer: HTMLElement): number {
+  const whole = drawer.parentElement!.getBoundingClientRect().height;
+  return Math.round((100 * drawer.getBoundingClientRect().height) / whole);
 }
 
 /** As with larger letters in JupyterLab's settings. */
