@@ -146,6 +146,9 @@ class Executor(threading.Thread):
         self.cpu = 0.0
         #: The wall stamp at which `cpu` was last what the clock said.
         self.cpu_read_at = 0.0
+        #: CPU seconds that short runs were given too many before `cpu` was set to the clock; the
+        #: next run makes up for them that neither opens its function nor may read from disk.
+        self.owed = 0.0
         #: For the sampler, as `Sampled` says.
         self.began = 0.0
         self.began_cpu = 0.0
@@ -211,7 +214,7 @@ class Executor(threading.Thread):
                 entry = self._failed(row, None, self.clock, self.cpu, None, error)
 
     def _flush(self) -> None:
-        begin, begin_cpu = self.clock, self.cpu
+        begin, begin_cpu = self.clock, self._settled_cpu()
         self.reporting = True
         self._tell_reads()
         self.worker.flush()
@@ -236,9 +239,18 @@ class Executor(threading.Thread):
     def _read_cpu(self, at: float) -> float:
         return read_cpu(self, at, self.cpu)
 
+    def _settled_cpu(self) -> float:
+        """What the CPU clock says behind a run; what short ones were given beyond it is owed."""
+        if self.cpu_read_at < self.clock:
+            cpu = thread_time()
+            self.owed = min(UNREAD_SECONDS, self.owed + max(0.0, self.cpu - cpu))
+            self.cpu = cpu
+        return self.cpu
+
     def _idle(self) -> Entry | None:
         worker = self.worker
         self.idle_since = idle_since = self.clock
+        self._settled_cpu()
         self.row = None
         self._tell_reads()
         while True:
@@ -351,10 +363,13 @@ class Executor(threading.Thread):
                     literals = rows[row[TASK_ROW]]
                 else:
                     literals = None if rows is None else row_of(rows, row[TASK_ROW])
-            is_plain = opened is not None and literals is not None and opened.parts is None
-            if (not is_plain or worker.spill.used) and self.cpu_read_at < start:
-                # Its steps are measured by what the clock says.
-                self.began_cpu = self.cpu = cpu = begin_cpu = thread_time()
+            by_the_clock = opened is None or literals is None or worker.spill.used
+            if by_the_clock:
+                # So the steps before it computes are measured.
+                self.began_cpu = cpu = begin_cpu = self._settled_cpu()
+            elif self.owed:
+                self.began_cpu = self.cpu = cpu = begin_cpu = cpu + self.owed
+                self.owed, self.cpu_read_at = 0.0, -math.inf
             if opened is None or literals is None:
                 opened, literals, begin, begin_cpu, opening = open_blobs(
                     library, self, row, start, begin, begin_cpu
@@ -406,6 +421,7 @@ class Executor(threading.Thread):
                 and stop - self.cpu_read_at < UNREAD_SECONDS
                 and stop < self.due
                 and parts is None
+                and not by_the_clock
             ):
                 stop_cpu = cpu + duration
             else:
