@@ -26,7 +26,12 @@ import {
   type RunFact,
   type SpanFact
 } from '../../testing/drawn-cluster';
-import { computed, isComputing } from '../../testing/drawn-computing';
+import {
+  calledBy,
+  computed,
+  fusedSeconds,
+  isComputing
+} from '../../testing/drawn-computing';
 import type { Filter } from '../../wire/panel-link';
 import { runDetail } from '../folds/run-detail';
 import { blockRows } from '../store/block-rows';
@@ -543,10 +548,14 @@ function expectedDetail(
 ): Fields {
   const cell = cellAround(facts, run.task.span);
   const client = facts.spans.find(({ id }) => id === run.task.span)?.client;
+  const fused = [...fusedSeconds(run)]
+    .map(([fn, seconds]) => ({ function: fn, seconds }))
+    .sort((one, other) => other.seconds - one.seconds);
   return {
     run: run.run,
     key: keyOf(run.task),
-    function: run.task.function,
+    function: calledBy(run),
+    ...(fused.length > 1 && { fused }),
     span: nameOf(facts, run.task.span),
     ...(cell !== undefined && { cell: { title: cell.tag } }),
     // (both clients of a drawn cluster have computed)
@@ -579,11 +588,32 @@ function expectedDetail(
   };
 }
 
+/** How the worker of a lost run ended; nothing of other runs. The detail of one run has it, a page of the table has not. */
+function expectedEnd(facts: ClusterFacts, { status, worker }: RunFact): Fields {
+  return {
+    ...(status === RunStatus.Lost &&
+      worker.left < Infinity && {
+        lost: {
+          worker: worker.worker,
+          name: worker.name,
+          t: worker.left,
+          why: 'was ended',
+          process:
+            facts.memory.findLast(each => each.worker === worker.worker)
+              ?.process ?? null,
+          memoryLimit: worker.memoryLimit,
+          // (no event tells that it was lost)
+          inOrder: true
+        }
+      })
+  };
+}
+
 function expectedRecord(facts: ClusterFacts, run: RunFact): Fields {
   return {
     run: run.run,
     key: keyOf(run.task),
-    function: run.task.function,
+    function: calledBy(run),
     span: nameOf(facts, run.task.span),
     lane: {
       worker: run.worker.name,
@@ -840,9 +870,10 @@ describe('every column of a drawn cluster', () => {
         )
       });
       for (const run of facts.runs) {
-        expect(runDetail(log, log.runRows.get(run.run))).toEqual(
-          expectedDetail(facts, run, run.error)
-        );
+        expect(runDetail(log, log.runRows.get(run.run))).toEqual({
+          ...expectedDetail(facts, run, run.error),
+          ...expectedEnd(facts, run)
+        });
       }
     }
   });

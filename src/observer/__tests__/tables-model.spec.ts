@@ -12,6 +12,7 @@ import {
   type ClusterFacts,
   type RunFact
 } from '../../testing/drawn-cluster';
+import { calledBy } from '../../testing/drawn-computing';
 import {
   DRAWN_SELECTIONS,
   type DrawnSelection
@@ -78,7 +79,7 @@ const sortedBy: Readonly<
   thread: ({ thread }) => thread,
   nbytes: ({ nbytes }) => unknownFirst(nbytes),
   worker: ({ worker }) => worker.name,
-  function: ({ task }) => task.function,
+  function: calledBy,
   error: ({ error }) => error?.split('\n').at(-1) ?? '',
   span: ({ task }, { spans }) => {
     const nameOf = (id: number): string[] => {
