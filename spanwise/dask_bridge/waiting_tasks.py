@@ -6,6 +6,7 @@ Of what has changed a row is written. What waits for a worker that is not there 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -36,6 +37,10 @@ _REASONS = {
 _KEY_LENGTH = 200
 _NEED_LENGTH = 300
 _NONE_WAITS = 0, ""
+#: What a shell takes as it is: names come from whoever submits to the cluster, and a command is
+#: there to be pasted.
+_PLAIN_ADDRESS = re.compile(r"tcp://[\w.:\[\]-]+", re.ASCII)
+_PLAIN_NEED = re.compile(r"[\w.-]+=[\w.+-]+(?:, [\w.-]+=[\w.+-]+)*", re.ASCII)
 
 
 class Wait(NamedTuple):
@@ -123,7 +128,7 @@ def notice(wait: Wait, address: str) -> str:
             f"cluster.scale(1) of Dask{starts} starts one. Else cancel what waits."
         )
     if wait.reason == "no-resource":
-        command = _command(address, f' --resources "{need.replace(",", "")}"')
+        command = _command(address, need)
         starts = f" (in a terminal, {command} starts one)" if command else ""
         return (
             f"{who} in Dask's state no-worker: no worker has {need}, which resources= asks for. "
@@ -137,10 +142,15 @@ def notice(wait: Wait, address: str) -> str:
     )
 
 
-def _command(address: str, options: str) -> str:
-    """Of Dask, for a terminal; ``""``: it would need more than is known here."""
-    is_plain = address.startswith("tcp://") and "…" not in options
-    return f"`dask worker {address}{options}`" if is_plain else ""
+def _command(address: str, need: str) -> str:
+    """Of Dask, for a terminal; ``""``: it would need more than is known here, or quoting."""
+    if _PLAIN_ADDRESS.fullmatch(address) is None:
+        return ""
+    if need == "":
+        return f"`dask worker {address}`"
+    if _PLAIN_NEED.fullmatch(need) is None:
+        return ""
+    return f'`dask worker {address} --resources "{need.replace(",", "")}"`'
 
 
 def _cut(text: str, length: int) -> str:

@@ -233,5 +233,9 @@ def test_a_notice_has_a_command_that_can_be_run_as_it_stands() -> None:
         for wait in (GPU, Wait("no-worker", 1, "x", "")):
             assert "`" not in notice(wait, address)
     assert "`" not in notice(GPU._replace(need="A=1, B=1, C=1, …"), "tcp://a:1")
+    # A name comes from whoever submits; what is to be pasted must not run anything of it.
+    for name in ("$(touch x)", 'GPU" & touch x "', "`touch x`", "a;b", "a b", "a\nb", "é", "'"):
+        assert "dask worker" not in notice(GPU._replace(need=f"A=1, {name}=1"), "tcp://a:1")
+        assert "dask worker" not in notice(GPU, f"tcp://{name}:1")
     long = notice(Wait("no-named", 1, "k" * 10_000, "n" * 10_000), "tcp://a:1")
     assert len(long) < 1_000
