@@ -21,7 +21,8 @@ from typing import Any
 from dask.highlevelgraph import HighLevelGraph, Layer
 from dask.utils import ensure_dict
 
-from spanwise.graph.array_graph import array_rows, is_overlap, overlap_names
+from spanwise.graph.array_graph import array_rows
+from spanwise.graph.array_overlaps import is_overlap, overlap_names
 from spanwise.graph.private_dask import Expr, ExprSequence, HLGExpr, HLGExprSequence
 from spanwise.graph.provenance import (
     Annotation,

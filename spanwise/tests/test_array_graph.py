@@ -36,9 +36,14 @@ from dask.utils import ensure_dict
 from spanwise import Client
 from spanwise.graph import array_graph as module
 from spanwise.graph import attribution
-from spanwise.graph.array_graph import array_graph, new_task
+from spanwise.graph.array_blocks import Blocks
+from spanwise.graph.array_graph import array_graph
+from spanwise.graph.array_lines import fuse_lines
+from spanwise.graph.array_overlaps import is_overlap, overlap_names
+from spanwise.graph.array_walk import ArrayWalk
+from spanwise.graph.new_task import new_task
 from spanwise.graph.prepare import prepare
-from spanwise.graph.private_dask import FinalizeCompute
+from spanwise.graph.private_dask import FinalizeCompute, array_names
 from spanwise.graph.provenance import Provenance
 from spanwise.graph.rows import nodes_of
 from spanwise.tests.computations import COMPUTATIONS, SIZES
@@ -161,8 +166,8 @@ def test_tasks_are_those_of_dask(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     layered = array.hlg
     with dask.config.set({"optimization.fuse.active": False}):
         theirs = needed(convert_legacy_graph(ensure_dict(optimize(layered, keys))), keys)
-    monkeypatch.setattr(module, "_fuse", lambda nodes, *_: nodes)
-    made = module._optimised(layered, keys, module.array_names())
+    monkeypatch.setattr(module, "fuse_lines", lambda nodes, *_: nodes)
+    made = module._optimised(layered, keys, array_names())
     assert made is not None
     ours = nodes_of(made)
     assert ours.keys() == theirs.keys()
@@ -234,7 +239,7 @@ def test_arguments_in_the_old_form_are_those_of_dask(key: Any) -> None:
     ]
     graph: dict[Any, Any] = {key: 5, "d": {"of": key}, "e": [key], "f": key, "g": "text"}
     graph.update({("task", n): (_add, each, 7) for n, each in enumerate(arguments)})
-    made, _ = module._Walk([MaterializedLayer(graph)], module.array_names()).nodes_for(graph)
+    made, _ = ArrayWalk([MaterializedLayer(graph)], array_names()).nodes_for(graph)
     ours = nodes_of(made)
     theirs = convert_legacy_graph(graph)
     assert ours.keys() == theirs.keys()
@@ -256,12 +261,12 @@ def test_lines_end_where_others_join_and_at_what_is_asked_for() -> None:
         "g": Task("g", _add, TaskRef("f")),
         "h": Task("h", _add, TaskRef("g")),
     }
-    names = module.array_names()
+    names = array_names()
 
     def fused(*asked: str) -> set[frozenset[Any]]:
-        walk = module._Walk([MaterializedLayer(graph)], names)
+        walk = ArrayWalk([MaterializedLayer(graph)], names)
         nodes, lines = walk.nodes_for(asked)
-        made = nodes_of(module._fuse(nodes, lines, set(asked), names))
+        made = nodes_of(fuse_lines(nodes, lines, set(asked), names))
         assert dask.get(made, list(asked)) == dask.get(graph, list(asked))
         return {
             frozenset(node.args[0]) if node.func is _execute_subgraph else frozenset([node.key])
@@ -283,9 +288,9 @@ def test_tasks_that_wait_for_each_other_stay() -> None:
         "b": Task("b", _add, TaskRef("a")),
         "c": Task("c", _add, 1),
     }
-    names = module.array_names()
-    nodes, lines = module._Walk([MaterializedLayer(graph)], names).nodes_for(["a", "c"])
-    assert module._fuse(nodes, lines, {"c"}, names).keys() == graph.keys()
+    names = array_names()
+    nodes, lines = ArrayWalk([MaterializedLayer(graph)], names).nodes_for(["a", "c"])
+    assert fuse_lines(nodes, lines, {"c"}, names).keys() == graph.keys()
 
 
 class Held(TaskRef):
@@ -342,10 +347,10 @@ def test_a_line_has_no_name_that_is_anothers() -> None:
         "last": Task("last", _add, TaskRef("first"), 1),
         "first-last": Task("first-last", _add, 5),
     }
-    names = module.array_names()
+    names = array_names()
     asked = ["last", "first-last"]
-    nodes, lines = module._Walk([MaterializedLayer(graph)], names).nodes_for(asked)
-    made = nodes_of(module._fuse(nodes, lines, set(asked), names))
+    nodes, lines = ArrayWalk([MaterializedLayer(graph)], names).nodes_for(asked)
+    made = nodes_of(fuse_lines(nodes, lines, set(asked), names))
     assert dask.get(made, asked) == (2, 5)
 
 
@@ -358,9 +363,9 @@ def test_lines_end_in_keys_of_all_kinds(key: Any) -> None:
         "c": Task("c", _add, TaskRef(key), 1),
         "d": Task("d", _add, TaskRef(key), TaskRef("c")),
     }
-    names = module.array_names()
-    nodes, lines = module._Walk([MaterializedLayer(graph)], names).nodes_for("d")
-    made = nodes_of(module._fuse(nodes, lines, {"d"}, names))
+    names = array_names()
+    nodes, lines = ArrayWalk([MaterializedLayer(graph)], names).nodes_for("d")
+    made = nodes_of(fuse_lines(nodes, lines, {"d"}, names))
     assert len(made) == 3
     assert dask.get(made, "d") == 5
 
@@ -425,13 +430,13 @@ def test_slices_of_slices_are_one(cut: Callable[[da.Array], da.Array]) -> None:
 
 def test_only_what_is_needed_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    make = module._Blocks.make
+    make = Blocks.make
 
     def counted(self: Any, key: Any) -> Any:
         made.append(key)
         return make(self, key)
 
-    monkeypatch.setattr(module._Blocks, "make", counted)
+    monkeypatch.setattr(Blocks, "make", counted)
     large = da.ones((4_000, 4_000), chunks=10).map_blocks(_add, 1, dtype=float)
     graph = array_graph(_expression(large[:5, :5] + 1))
     assert graph is not None and len(graph) <= 4
@@ -471,9 +476,9 @@ def test_a_graph_is_gone_once_it_is_sent(name: str) -> None:
 
 def test_overlaps_have_the_names_of_their_keys() -> None:
     array = _grid().map_overlap(_add, depth={0: 1, 1: (2, 0)}, boundary="none", dtype=int)
-    (layer,) = [each for each in array.dask.layers.values() if module.is_overlap(each)]
-    assert {key[0] for key in dict(layer)} == set(module.overlap_names(layer))
-    assert not module.is_overlap(layer)
+    (layer,) = [each for each in array.dask.layers.values() if is_overlap(each)]
+    assert {key[0] for key in dict(layer)} == set(overlap_names(layer))
+    assert not is_overlap(layer)
 
 
 @pytest.mark.parametrize("depth", [0, 1, (2, 0), {0: 1}, {0: (0, 1), 1: 0}, {0: (1, 2), 1: 1}])
@@ -481,12 +486,12 @@ def test_overlaps_of_any_depth_are_those_of_dask(depth: Any) -> None:
     """Also what asks for blocks and edges that are none is told so."""
     array = _grid(9, 3).map_overlap(_add, depth=depth, boundary="none", dtype=int)
     for layer in array.dask.layers.values():
-        if not module.is_overlap(layer):
+        if not is_overlap(layer):
             continue
-        walk = module._Walk([layer], module.array_names())
+        walk = ArrayWalk([layer], array_names())
         theirs = dict(layer)
         assert all(key in walk for key in theirs)
-        whole, edges = module.overlap_names(layer)
+        whole, edges = overlap_names(layer)
         for key in ((whole, 0.9, 1), (whole, 3, 0), (edges, 0.5, 0), (edges, 0), (whole,)):
             assert key not in theirs and key not in walk
         names = convert_legacy_graph(theirs, {*theirs, *((layer.name, *key[1:]) for key in theirs)})
