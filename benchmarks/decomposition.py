@@ -38,6 +38,7 @@ from benchmarks.graphs import CASES, REAL
 from benchmarks.systems import THREADS, WORKERS, round_settings
 from benchmarks.verdicts import Figure
 from spanwise.graph.prepare import prepare
+from spanwise.graph.rows import needs_of
 from spanwise.tests.packed_run import PackedRun
 
 #: What issue 11 asks of our own part of the client's time, microseconds a task.
@@ -172,7 +173,7 @@ class Alone(PackedRun):
         graph = prepare(dsk, keys, self.provenance)
         numbers = {key: number for number, key in enumerate(graph.nodes)}
         wanted = [numbers[key] for key in flatten(keys)]
-        needed = (each for node in graph.nodes.values() for each in node.dependencies)
+        needed = (each for node in graph.nodes.values() for each in needs_of(node))
         self.values = _UntilUsed(Counter([*(numbers[each] for each in needed), *wanted]))
         for message in self.packer.pack(graph, {}, set(flatten(keys)), 0):
             self._run(message)
