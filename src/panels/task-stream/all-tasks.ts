@@ -178,7 +178,7 @@ function addComputed(
 }
 
 /** As in the answers for one run. */
-const MOST_FUSED = 8;
+const MOST_FUNCTIONS = 8;
 
 function longestFirst(
   sums: ReadonlyMap<string, number>
@@ -186,7 +186,7 @@ function longestFirst(
   return [...sums]
     .map(([name, seconds]) => ({ function: name, seconds }))
     .sort((one, other) => other.seconds - one.seconds)
-    .slice(0, MOST_FUSED);
+    .slice(0, MOST_FUNCTIONS);
 }
 
 function taskAt(
