@@ -190,7 +190,8 @@ export function clusterState(
         count,
         formatCount(count)
       ),
-      sentence: whyNoneRuns(cluster, trans)
+      sentence: whyNoneRuns(cluster, trans),
+      tellsWhatWaits: true
     };
   }
   if (cluster.tasks === 0 && cluster.running === 0 && !hasUnseenTasks(result)) {
@@ -515,6 +516,8 @@ export function strips(
     /** A newer cluster of the same notebook is expected. */
     readonly isAwaiting?: boolean;
     readonly failure: string | null;
+    /** What stands in place of the figures says what waits in vain. */
+    readonly tellsWhatWaits?: boolean;
     /** What the panel says of its own figures; '': nothing. */
     readonly remark?: string;
     readonly now: number;
@@ -581,7 +584,9 @@ export function strips(
   } else {
     list.push(
       ...heldUpStrips(cluster, trans),
-      ...(cluster === null ? [] : waitingStrips(cluster, trans))
+      ...(cluster === null || options.tellsWhatWaits === true
+        ? []
+        : waitingStrips(cluster, trans))
     );
   }
   if (cluster !== null && options.isAwaiting === true) {

@@ -474,6 +474,7 @@ export abstract class SpanwisePanel<
           hasFigures={result !== null}
           figuresTo={figuresTo(result)}
           failure={result === null ? null : watching.failure}
+          tellsWhatWaits={state?.tellsWhatWaits === true}
           remark={result === null ? '' : this.remark(result)}
           trans={this.trans}
         />

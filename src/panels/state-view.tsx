@@ -31,6 +31,8 @@ export type PanelState = {
   readonly buttons?: readonly StateButton[];
   /** A broken state is announced at once. */
   readonly broken?: boolean;
+  /** It says what waits in vain, and what to do: no strip above it repeats that. */
+  readonly tellsWhatWaits?: true;
 };
 
 export type PanelStrip = {

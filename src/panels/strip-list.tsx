@@ -14,6 +14,8 @@ export function StripList(props: {
   readonly figuresTo: number | null;
   /** Why the newest question was not answered, while older figures are shown. */
   readonly failure: string | null;
+  /** What stands in place of the figures says what waits in vain. */
+  readonly tellsWhatWaits: boolean;
   /** What the panel itself says of its figures; '': nothing. */
   readonly remark: string;
   readonly trans: TranslationBundle;
@@ -39,6 +41,7 @@ export function StripList(props: {
       missingSince: cluster.missingSince,
       isAwaiting: cluster.isAwaiting,
       failure: props.failure,
+      tellsWhatWaits: props.tellsWhatWaits,
       remark: props.remark,
       now,
       follows: cluster.follows,

@@ -332,6 +332,23 @@ describe('SpanwisePanel', () => {
     expect(text).not.toContain('yet');
   });
 
+  it('says once what waits in vain, in place of the figures or above them', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    const told = 'Start a worker that has it.';
+    const stuck = {
+      waiting: [{ reason: 'no-resource', tasks: 3, told } as const]
+    };
+    made.feed.setClusters(clusterInfo({ ...stuck, runs: 0 }));
+    const before = await drawn(panel);
+    expect(before).toContain('3 tasks wait, none has run yet.');
+    expect(before.split(told)).toHaveLength(2);
+    expect(panel.node.querySelector('.sw-strip')).toBeNull();
+    made.feed.setClusters(clusterInfo({ ...stuck, runs: 1 }));
+    expect(await drawn(panel)).not.toContain('none has run yet');
+    expect(get(panel, '.sw-strip').textContent).toContain('3 tasks wait');
+  });
+
   it('says of an observation without tasks what it will show', async () => {
     const made = setUp({});
     panel = made.panel;

@@ -42,7 +42,7 @@ describe('tasks that wait', () => {
     );
   const wait = (reason: number, tasks: number, told = '') =>
     take(rowsToBlock(1, 'waiting', [{ t: 5, reason, tasks, told }]));
-  const shown = () => {
+  const shown = (tellsWhatWaits = false) => {
     feed.setClusters(cluster.info());
     flushSync(() =>
       root.render(
@@ -52,6 +52,7 @@ describe('tasks that wait', () => {
           hasFigures
           figuresTo={1}
           failure={null}
+          tellsWhatWaits={tellsWhatWaits}
           remark=""
           trans={trans}
         />
@@ -84,6 +85,9 @@ describe('tasks that wait', () => {
     flushSync(() => button.click());
     expect(host.querySelector('.sw-strip-details')?.textContent).toBe(NOTICE);
     expect(host.querySelector('b')).toBeNull();
+
+    // Below it the same stands in place of the figures.
+    expect(shown(true)).toBe('');
 
     // Who waits for something else beside it, and has the same notice, is in the same strip.
     wait(WaitReason.NoNamed, 1);
@@ -174,7 +178,8 @@ describe('what is said of them', () => {
     });
     expect(state(stuck)).toMatchObject({
       title: '12 tasks wait, none has run yet.',
-      sentence: `${NOTICE} 2 tasks wait for their inputs.`
+      sentence: `${NOTICE} 2 tasks wait for their inputs.`,
+      tellsWhatWaits: true
     });
     // A cluster that begins without workers is not being started.
     expect(state({ ...stuck, state: 'starting' })).toEqual(state(stuck));

@@ -54,6 +54,7 @@ describe('workers that begin no task', () => {
           hasFigures
           figuresTo={1}
           failure={null}
+          tellsWhatWaits={false}
           remark={remark}
           trans={trans}
         />
