@@ -138,6 +138,9 @@ def test_tasks_of_a_paused_worker_are_counted(tmp_path: Path) -> None:
     def go_on(dask_worker: Any) -> None:
         dask_worker.status = Status.running
 
+    def are_all_paused(dask_scheduler: Any) -> bool:
+        return all(each.status == Status.paused for each in dask_scheduler.workers.values())
+
     file = tmp_path / "go"
     processes = DaskProcesses(
         tmp_path,
@@ -154,6 +157,8 @@ def test_tasks_of_a_paused_worker_are_counted(tmp_path: Path) -> None:
             early = client.submit(abs, -1)
             wait_for(attached, 1, thread=1)
             client.run(pause)
+            # (the worker tells the scheduler in a message of its own)
+            wait_until("the scheduler to know", lambda: client.run_on_scheduler(are_all_paused))
             late = client.submit(abs, -2)
             found = wait_for(attached, 1, paused=2)
             # Above the panels stands which worker has paused.
