@@ -1,123 +1,81 @@
 /** Tasks that wait, from the observer's account of them to the strip above every panel and the state of an empty one. */
 import { nullTranslator } from '@jupyterlab/translation';
 import { flushSync } from 'react-dom';
-import { createRoot, type Root } from 'react-dom/client';
-import { createElement } from '../../charts/shown-element';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { clusterInfo, FakeFeed } from '../../feed/__tests__/fake-feed';
 import { membersOf, WaitReason } from '../../records/enumerations';
-import { encodeBlock } from '../../records/block';
-import type { ObservedCluster } from '../../sidecar/observer-process/observed-cluster';
-import { emptyCluster } from '../../testing/observed-cluster';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawBlocks } from '../../testing/run-from-text';
 import type { ClusterInfo, WaitingFor } from '../../wire/panel-link';
 import { taskStreamIcon } from '../icons';
 import { clusterState } from '../panel-states';
-import { StripList } from '../strip-list';
 import { tasksNowText, waitingLines, waitsInVain } from '../waiting';
+import { ShownStrips } from './shown-strips';
 
 const trans = nullTranslator.load('spanwise');
 const NOTICE = '12 tasks, <b>gpu</b> among them, wait for a worker.';
 
 describe('tasks that wait', () => {
-  let host: HTMLElement;
-  let root: Root;
-  let seq = 0;
-  let cluster: ObservedCluster;
-  const feed = new FakeFeed();
-  const ref = new ClusterRef({ feed, target: {}, notebookOf: () => undefined });
+  let strips: ShownStrips;
 
-  const take = (...blocks: ReturnType<typeof rowsToBlock>[]) =>
-    cluster.take(
-      blocks.map(block =>
-        encodeBlock(
-          ++seq,
-          block.table,
-          block.rows,
-          block.columns as never,
-          block.text
-        )
-      )
-    );
   const wait = (reason: number, tasks: number, told = '') =>
-    take(rowsToBlock(1, 'waiting', [{ t: 5, reason, tasks, told }]));
-  const shown = (tellsWhatWaits = false) => {
-    feed.setClusters(cluster.info());
-    flushSync(() =>
-      root.render(
-        <StripList
-          feed={feed}
-          cluster={ref}
-          hasFigures
-          figuresTo={1}
-          failure={null}
-          tellsWhatWaits={tellsWhatWaits}
-          remark=""
-          trans={trans}
-        />
-      )
-    );
-    return host.textContent ?? '';
-  };
+    strips.take(rowsToBlock(1, 'waiting', [{ t: 5, reason, tasks, told }]));
 
   beforeEach(() => {
-    host = document.body.appendChild(document.createElement('div'));
-    root = createRoot(host);
-    seq = 0;
-    cluster = emptyCluster();
-    take(...drawBlocks('0/0 aa\n1/0 b'));
+    strips = new ShownStrips();
+    strips.take(...drawBlocks('0/0 aa\n1/0 b'));
   });
-  afterEach(() => {
-    flushSync(() => root.unmount());
-    host.remove();
-  });
+  afterEach(() => strips.remove());
 
   it('are told of above the figures from the notice on until they run, with what to do, as text', () => {
     wait(WaitReason.NoResource, 12);
-    expect(shown()).toBe('');
+    expect(strips.text()).toBe('');
     wait(WaitReason.NoResource, 12, NOTICE);
-    expect(shown()).toContain(
+    expect(strips.text()).toContain(
       '12 tasks wait: no worker has the resources that they need (resources=…).'
     );
-    const button = host.querySelector('button')!;
+    const button = strips.host.querySelector('button')!;
     expect(button.textContent).toBe('What to do');
     flushSync(() => button.click());
-    expect(host.querySelector('.sw-strip-details')?.textContent).toBe(NOTICE);
-    expect(host.querySelector('b')).toBeNull();
+    expect(strips.host.querySelector('.sw-strip-details')?.textContent).toBe(
+      NOTICE
+    );
+    expect(strips.host.querySelector('b')).toBeNull();
 
     // Below it the same stands in place of the figures.
-    expect(shown(true)).toBe('');
+    expect(strips.text({ tellsWhatWaits: true })).toBe('');
 
     // Who waits for something else beside it, and has the same notice, is in the same strip.
     wait(WaitReason.NoNamed, 1);
-    expect(shown()).toContain('1 task waits: the workers that may run it');
-    expect(host.querySelectorAll('.sw-strip')).toHaveLength(1);
+    expect(strips.text()).toContain(
+      '1 task waits: the workers that may run it'
+    );
+    expect(strips.host.querySelectorAll('.sw-strip')).toHaveLength(1);
 
     // Others run on, and nothing is said of them.
     wait(WaitReason.Thread, 99);
-    expect(shown()).not.toContain('99');
+    expect(strips.text()).not.toContain('99');
     wait(WaitReason.NoResource, 0);
     wait(WaitReason.NoNamed, 0);
-    expect(shown()).toBe('');
+    expect(strips.text()).toBe('');
   });
 
   it('are not told of where nothing is known of them', () => {
     wait(WaitReason.NoWorker, 3, NOTICE);
-    expect(cluster.info().waiting).toEqual([
+    expect(strips.cluster.info().waiting).toEqual([
       { reason: 'no-worker', tasks: 3, told: NOTICE }
     ]);
-    cluster.linkLost();
-    expect(cluster.info()).not.toHaveProperty('waiting');
-    expect(shown()).not.toContain('3 tasks');
-    cluster.end('closed', 9);
-    expect(cluster.info()).not.toHaveProperty('waiting');
-    expect(shown()).not.toContain('3 tasks');
+    strips.cluster.linkLost();
+    expect(strips.cluster.info()).not.toHaveProperty('waiting');
+    expect(strips.text()).not.toContain('3 tasks');
+    strips.cluster.end('closed', 9);
+    expect(strips.cluster.info()).not.toHaveProperty('waiting');
+    expect(strips.text()).not.toContain('3 tasks');
   });
 
   it('of a source that is newer wait for what this observer does not know', () => {
     wait(200, 3, NOTICE);
-    expect(cluster.info()).not.toHaveProperty('waiting');
+    expect(strips.cluster.info()).not.toHaveProperty('waiting');
   });
 });
 
