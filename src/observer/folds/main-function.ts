@@ -5,6 +5,8 @@ import type { LogStore } from '../store/log-store';
 
 /** Functions of a fused run that are told with their seconds. */
 const MOST_FUNCTIONS = 8;
+/** Most runs are not fused; records ask of each. */
+const NONE: ReadonlyMap<number, number> = new Map();
 
 /**
  * The function (a name's id) by which a run is called in tables, files and records: of a fused task that which computed longest in it, as
@@ -40,15 +42,16 @@ function computedBy(log: LogStore, row: number): ReadonlyMap<number, number> {
   const columns = log.runs.chunkOf(row)!.columns;
   const i = row & CHUNK_MASK;
   const run = columns.run[i]!;
+  if (log.fusedRuns.get(run) < 0) {
+    return NONE;
+  }
   const sums = new Map<number, number>();
-  if (log.fusedRuns.get(run) >= 0) {
-    for (const at of log.partRows(run)) {
-      const part = log.part(at);
-      if (part.held && part.kind === PartKind.Compute) {
-        const isNamed = log.name(part.function) !== '';
-        const fn = isNamed ? part.function : columns.function[i]!;
-        sums.set(fn, (sums.get(fn) ?? 0) + part.duration);
-      }
+  for (const at of log.partRows(run)) {
+    const part = log.part(at);
+    if (part.held && part.kind === PartKind.Compute) {
+      const isNamed = log.name(part.function) !== '';
+      const fn = isNamed ? part.function : columns.function[i]!;
+      sums.set(fn, (sums.get(fn) ?? 0) + part.duration);
     }
   }
   return sums;
