@@ -23,7 +23,7 @@ import { isSumOfLimits, limitSentence } from '../panels/limit-sentence';
 import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
-import { tasksNowText, waitingCount, waitingLines } from '../panels/waiting';
+import { hasTasksNow, tasksNowText, waitingLines } from '../panels/waiting';
 import { heldUp } from '../panels/worker-standing';
 import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
 import {
@@ -170,7 +170,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
           count={threadsOf(cluster)}
         />
         <span className="sw-cluster-spacer" />
-        {(cluster.running > 0 || waitingCount(cluster) > 0) && (
+        {hasTasksNow(cluster) && (
           <span title={waitingLines(cluster, trans).join('\n')}>
             <MarkedText
               text={tasksNowText(cluster, trans)}

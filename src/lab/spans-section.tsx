@@ -11,7 +11,7 @@ import {
 } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
 import { undoOnKey } from '../panels/undo-key';
-import { tasksNowText, waitingCount } from '../panels/waiting';
+import { hasTasksNow, tasksNowText } from '../panels/waiting';
 import type { ClusterInfo, SpansResult } from '../wire/panel-link';
 import { Section } from './section';
 import type { SidebarModel } from './sidebar-model';
@@ -49,7 +49,7 @@ export function SpansSection(props: {
   const found = rows.filter(row => row.isFound).length;
   const { cluster } = model;
   const runningNow =
-    cluster !== null && (cluster.running > 0 || waitingCount(cluster) > 0)
+    cluster !== null && hasTasksNow(cluster)
       ? tasksNowText(cluster, trans)
       : '';
   return (

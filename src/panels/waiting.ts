@@ -4,14 +4,6 @@ import type { ClusterInfo, WaitingFor } from '../wire/panel-link';
 import { formatCount, runningText } from './format';
 import type { PanelStrip } from './state-view';
 
-/** None of these begins without somebody's doing, or before memory is free. */
-const STUCK: ReadonlySet<WaitingFor['reason']> = new Set([
-  'paused',
-  'no-worker',
-  'no-named',
-  'no-resource',
-  'unplaced'
-]);
 /** They have one notice. */
 const UNPLACED: ReadonlySet<WaitingFor['reason']> = new Set([
   'no-worker',
@@ -19,10 +11,17 @@ const UNPLACED: ReadonlySet<WaitingFor['reason']> = new Set([
   'no-resource',
   'unplaced'
 ]);
+/** None of these begins without somebody's doing, or before memory is free. */
+const STUCK: typeof UNPLACED = new Set([...UNPLACED, 'paused']);
 
 /** How many tasks wait; 0 also where it is not known. */
 export function waitingCount({ waiting = [] }: ClusterInfo): number {
   return waiting.reduce((sum, { tasks }) => sum + tasks, 0);
+}
+
+/** Whether any runs or waits. */
+export function hasTasksNow(cluster: ClusterInfo): boolean {
+  return cluster.running > 0 || waitingCount(cluster) > 0;
 }
 
 /** "8 running", "8 running, 3 of them cancelled, 12 waiting", "0 running, 12 waiting". */
