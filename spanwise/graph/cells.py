@@ -3,9 +3,9 @@
 IPython tells when a cell begins and ends. It is looked for among the modules that are imported
 already: where there is none, the file of a script takes the notebook's place.
 
-A cell's tag is its first line, numbered if several cells begin alike (a thousand of them): the
-runs of one cell are in one place of the panels' tree, as those of a ``with span(…)`` block are.
-Each run is a span of its own, with the code that ran.
+A cell's tag is its first line that says what it does, numbered if several cells have the same
+one (a thousand of them): the runs of one cell are in one place of the panels' tree, as those of a
+``with span(…)`` block are. Each run is a span of its own, with the code that ran.
 """
 
 from __future__ import annotations
@@ -254,12 +254,25 @@ class Cells:
 
 
 def title_of(code: str) -> str:
-    """The first line of a cell that is neither blank nor a magic; else the first."""
+    """The first line of a cell that says what it does; else the first; `cell` of an empty one.
+
+    Blank lines, magics, imports and decorators say it of no cell.
+    """
     lines = [line.strip() for line in code.splitlines() if line.strip()]
-    found = next((line for line in lines if not line.startswith(("%", "!"))), None)
-    if found is None:
-        found = lines[0] if lines else "cell"
+    python = [line for line in lines if not line.startswith(("%", "!"))]
+    found = next(_telling(python), None) or next(iter(python or lines), "cell")
     return found if len(found) <= _MOST_TAG else f"{found[: _MOST_TAG - 1]}…"
+
+
+def _telling(lines: list[str]) -> Iterator[str]:
+    """Those that belong to no import and no decorator, however many lines these have."""
+    goes_on, depth = False, 0
+    for line in lines:
+        if goes_on or line.startswith(("@", "import ", "from ")):
+            depth += line.count("(") - line.count(")")
+            goes_on = depth > 0 or line.endswith("\\")
+        else:
+            yield line
 
 
 def _serves_others(thread: threading.Thread) -> bool:

@@ -360,9 +360,21 @@ def test_a_script_is_the_root_of_its_spans(tmp_path: Path, is_on: bool) -> None:
         ("", "cell"),
         ("a" * 61, "a" * 59 + "…"),
         ("a" * 60, "a" * 60),
+        (
+            "import dask\nfrom os import (\n    path,\n    sep)\n\ntotal.compute()",
+            "total.compute()",
+        ),
+        ("from os import path, \\\n    sep\nfit()", "fit()"),
+        ("import dask\nfrom os import path", "import dask"),
+        ("@delayed\ndef load(n):\n    return n", "def load(n):"),
+        ("@delayed(\n    nout=2\n)\ndef load(n):\n    return n", "def load(n):"),
+        ("@delayed", "@delayed"),
+        ("import dask\n# Load\nload()", "# Load"),
+        ("(\nfit()\n)", "("),
+        ("important = 1", "important = 1"),
     ],
 )
-def test_a_cell_is_called_by_its_first_line_of_code(code: str, title: str) -> None:
+def test_a_cell_is_called_by_its_first_line_that_says_what_it_does(code: str, title: str) -> None:
     assert title_of(code) == title
 
 
