@@ -771,7 +771,7 @@ class DaskLog:
         if said is None:
             self._waiting.unseen()
             return
-        waits = [Wait(*row) for row in _rows(said, ("reason", "tasks", "key", "need"))]
+        waits = [Wait(*row) for row in _rows(said, ("reason", "tasks", "key", "need", "needs"))]
         for row in self._waiting.changed(self.now, waits, address):
             self._writer.add("waiting", self.since(self.now), *row)
 

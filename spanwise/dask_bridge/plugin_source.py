@@ -34,7 +34,7 @@ from distributed.metrics import time
 from distributed.utils import key_split_group
 
 #: Raised with each change of columns, of fields, or of what they mean.
-VERSION = 5
+VERSION = 6
 #: The operation that viewers call, and the plugin's name on the scheduler: each version has its
 #: own, so that viewers of several versions watch one scheduler.
 OPERATION = f"spanwise_pull_{VERSION}"
@@ -63,6 +63,8 @@ _EXECUTING_ROWS = 5_000
 #: these name, how many are told, and in how many characters.
 _UNPLACED_TASKS = 1_000
 _NEEDS, _NEED_LENGTH = 3, 300
+#: What several tasks need is told of so many that need different things.
+_DIFFERENT_NEEDS = 3
 #: How a worker counts the tasks that it was given.
 _COUNTED_STATES = ("executing", "waiting", "constrained")
 #: Of workers whose bandwidth is told: of a thousand workers there may be a million.
@@ -161,7 +163,7 @@ STATE_COLUMNS = _described(
     bandwidth="kind a b value",
     loop="t cpu memory fds net_read net_write disk_read disk_write tick",
     tasks="key group prefix span state worker nbytes type",
-    waiting="reason tasks key need",
+    waiting="reason tasks key need needs",
 )
 #: What tasks wait for, by the words of WaitReason (docs/contracts.md §11).
 _REASONS = (
@@ -178,7 +180,7 @@ _TEXTUAL = _described(
     memory="worker",
     bandwidth="kind a b",
     loop="",
-    waiting="reason key need",
+    waiting="reason key need needs",
 )
 
 
@@ -1616,6 +1618,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         scheduler = self.scheduler
         counts = dict.fromkeys(_REASONS, 0)
         examples: dict[str, tuple[Any, str]] = {}
+        needs: dict[str, dict[str, None]] = {}
         for each in counted(scheduler):
             counts["input"] += each.states.get("waiting", 0)
             yield None
@@ -1633,11 +1636,12 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             reason, need = lacks.of(task)
             counts[reason] += 1
             examples.setdefault(reason, (task.key, need))
+            needs.setdefault(reason, {})[need] = None
             yield None
         counts["unplaced"] += more
         for reason, count in counts.items():
             key, need = examples.get(reason, (None, ""))
-            yield reason, (reason, count, text_or_none(key), need)
+            yield reason, (reason, count, text_or_none(key), need, _some_of(needs.get(reason, ())))
 
     async def _executing(self, texts: Texts) -> tuple[dict[str, Any], int]:
         """What runs, of some thousands, and how many more tasks do."""
@@ -1760,6 +1764,13 @@ def _listed(names: Iterable[str]) -> str:
     several = sorted(names)
     more = ["…"] if len(several) > _NEEDS else []
     return ", ".join([*several[:_NEEDS], *more])[:_NEED_LENGTH]
+
+
+def _some_of(needs: Iterable[str]) -> str:
+    """What several tasks need, each in its own words: the first of them."""
+    some = [*islice(needs, _DIFFERENT_NEEDS + 1)]
+    more = ["…"] if len(some) > _DIFFERENT_NEEDS else []
+    return "; ".join([*some[:_DIFFERENT_NEEDS], *more])[:_NEED_LENGTH]
 
 
 def _number(request: dict[str, Any], name: str, least: float, most: float) -> float:

@@ -36,7 +36,7 @@ _REASONS = {
 }
 _KEY_LENGTH = 200
 _NEED_LENGTH = 300
-_NONE_WAITS = 0, ""
+_NONE_WAITS = 0, "", "", ""
 #: What a shell takes as it is: names come from whoever submits to the cluster, and a command is
 #: there to be pasted.
 _PLAIN_ADDRESS = re.compile(r"tcp://[\w.:\[\]-]+", re.ASCII)
@@ -51,12 +51,15 @@ class Wait(NamedTuple):
     key, need
         Of one of them, where no worker may run it: its key, and which workers or resources it
         needs; ``None`` and ``""`` where that is not told.
+    needs
+        What some of them need, of which one's is ``need``.
     """
 
     reason: str
     tasks: int
     key: str | None
     need: str
+    needs: str = ""
 
 
 class WaitingTasks:
@@ -64,7 +67,7 @@ class WaitingTasks:
 
     def __init__(self) -> None:
         #: By reason, what the log says.
-        self._logged: dict[int, tuple[int, str]] = {}
+        self._logged: dict[int, tuple[int, str, str, str]] = {}
         self._has_rows = False
         #: By reason, since when some wait.
         self._since: dict[int, float] = {}
@@ -76,8 +79,8 @@ class WaitingTasks:
 
     def changed(
         self, now: float, waits: Sequence[Wait], address: str
-    ) -> list[tuple[int, int, str]]:
-        """Rows of the log without their time: reason, tasks, notice.
+    ) -> list[tuple[int, int, str, str, str]]:
+        """Rows of the log without their time: reason, tasks, notice, resources, command.
 
         Parameters
         ----------
@@ -93,16 +96,18 @@ class WaitingTasks:
             if wait is None:
                 continue
             tasks = min(max(wait.tasks, 0), LARGEST_U32)
-            told = ""
+            told = need = command = ""
             if tasks == 0:
                 self._since.pop(reason, None)
             elif now - self._since.setdefault(reason, now) >= NOTICE_SECONDS:
-                told = notice(wait, address)
+                told, command = notice(wait, address), remedy(wait, address)
+            if tasks and word == "no-resource":
+                need = _cut(wait.needs, _NEED_LENGTH)
             # (a log in which nothing has waited has no rows)
             logged = self._logged.get(reason, None if self._has_rows else _NONE_WAITS)
-            self._logged[reason] = tasks, told
-            if logged != (tasks, told):
-                rows.append((reason, tasks, told))
+            row = self._logged[reason] = tasks, told, need, command
+            if logged != row:
+                rows.append((reason, *row))
         self._has_rows = self._has_rows or bool(rows)
         return rows
 
@@ -113,6 +118,7 @@ def notice(wait: Wait, address: str) -> str:
         return ""
     key = "" if wait.key is None else _cut(wait.key, _KEY_LENGTH)
     need = _cut(wait.need, _NEED_LENGTH)
+    command = remedy(wait, address)
     if wait.tasks == 1:
         who = f"The task {key} waits" if key else "A task waits"
         they = "It runs"
@@ -121,15 +127,13 @@ def notice(wait: Wait, address: str) -> str:
         who = f"{wait.tasks:,} tasks{among} wait"
         they = "They run"
     if wait.reason == "no-worker":
-        command = _command(address, "")
-        starts = f" (or, in a terminal, {command})" if command else ""
+        starts = f" (or, in a terminal, `{command}`)" if command else ""
         return (
             f"{who}, and the cluster has no worker that takes tasks. {they} when one comes: "
             f"cluster.scale(1) of Dask{starts} starts one. Else cancel what waits."
         )
     if wait.reason == "no-resource":
-        command = _command(address, need)
-        starts = f" (in a terminal, {command} starts one)" if command else ""
+        starts = f" (in a terminal, `{command}` starts one)" if command else ""
         return (
             f"{who} in Dask's state no-worker: no worker has {need}, which resources= asks for. "
             f"{they} when such a worker joins{starts}; otherwise cancel what waits and submit it "
@@ -142,15 +146,21 @@ def notice(wait: Wait, address: str) -> str:
     )
 
 
-def _command(address: str, need: str) -> str:
-    """Of Dask, for a terminal; ``""``: it would need more than is known here, or quoting."""
+def remedy(wait: Wait, address: str) -> str:
+    """A command of Dask that starts such a worker, for a terminal.
+
+    ``""``: none does, or it would need more than is known here, or quoting.
+    """
+    if wait.reason not in ("no-worker", "no-resource"):
+        return ""
+    need = _cut(wait.need, _NEED_LENGTH) if wait.reason == "no-resource" else ""
     if _PLAIN_ADDRESS.fullmatch(address) is None:
         return ""
-    if need == "":
-        return f"`dask worker {address}`"
+    if wait.reason == "no-worker":
+        return f"dask worker {address}"
     if _PLAIN_NEED.fullmatch(need) is None:
         return ""
-    return f'`dask worker {address} --resources "{need.replace(",", "")}"`'
+    return f'dask worker {address} --resources "{need.replace(",", "")}"'
 
 
 def _cut(text: str, length: int) -> str:

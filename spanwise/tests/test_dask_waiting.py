@@ -11,11 +11,17 @@ from distributed.core import Status
 
 import spanwise
 from spanwise.dask_bridge.attach import AttachedCluster
-from spanwise.dask_bridge.waiting_tasks import NOTICE_SECONDS, Wait, WaitingTasks, notice
+from spanwise.dask_bridge.waiting_tasks import (
+    NOTICE_SECONDS,
+    Wait,
+    WaitingTasks,
+    notice,
+    remedy,
+)
 from spanwise.tests.dask_processes import DaskProcesses
 from spanwise.tests.gated_tasks import held
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
-from spanwise.tests.told_to_pages import notices_in, page, told_by, waiting_in
+from spanwise.tests.told_to_pages import needs_in, notices_in, page, told_by, waiting_in
 
 UNFINISHED = ("queued", "no-worker", "waiting", "processing")
 
@@ -88,6 +94,7 @@ def test_tasks_are_counted_by_what_they_wait_for(tmp_path: Path) -> None:
             (at_worker,) = client.processing().values()
             assert len(at_worker) == account["processing"]
 
+            assert needs_in(told(attached)) == {"no-resource": "GPU=1"}
             said = wait_until("both notices", lambda: both_notices(attached))
             # (a release of 2024 keeps them in no order)
             assert said["no-resource"] in {
@@ -213,7 +220,8 @@ def test_of_very_many_tasks_without_a_worker_some_are_looked_at(tmp_path: Path) 
         processes.close()
 
 
-GPU = Wait("no-resource", 2, "gpu", "GPU=1, MEM=1e+10")
+GPU = Wait("no-resource", 2, "gpu", "GPU=1, MEM=1e+10", "GPU=1, MEM=1e+10; TPU=1")
+COMMAND = 'dask worker tcp://a:1 --resources "GPU=1 MEM=1e+10"'
 
 
 def test_rows_are_written_of_what_has_changed_and_all_anew_when_somebody_comes() -> None:
@@ -221,26 +229,34 @@ def test_rows_are_written_of_what_has_changed_and_all_anew_when_somebody_comes()
     none = [Wait("input", 0, None, ""), Wait("no-resource", 0, None, "")]
     assert waits.changed(0.0, none, "tcp://a:1") == []
     told = notice(GPU, "tcp://a:1")
-    assert waits.changed(1.0, [none[0], GPU], "tcp://a:1") == [(6, 2, "")]
+    assert waits.changed(1.0, [none[0], GPU], "tcp://a:1") == [(6, 2, "", GPU.needs, "")]
     assert waits.changed(1.5, [none[0], GPU], "tcp://a:1") == []
-    assert waits.changed(1.0 + NOTICE_SECONDS, [none[0], GPU], "tcp://a:1") == [(6, 2, told)]
+    assert waits.changed(1.0 + NOTICE_SECONDS, [none[0], GPU], "tcp://a:1") == [
+        (6, 2, told, GPU.needs, COMMAND)
+    ]
     waits.unseen()
-    assert waits.changed(9.0, [none[0], GPU], "tcp://a:1") == [(0, 0, ""), (6, 2, "")]
-    assert waits.changed(9.5, none, "tcp://a:1") == [(6, 0, "")]
+    assert waits.changed(9.0, [none[0], GPU], "tcp://a:1") == [
+        (0, 0, "", "", ""),
+        (6, 2, "", GPU.needs, ""),
+    ]
+    assert waits.changed(9.5, none, "tcp://a:1") == [(6, 0, "", "", "")]
     assert waits.changed(20.0, [Wait("newer", 5, None, "")], "tcp://a:1") == []
-    assert waits.changed(21.0, [GPU] * 9 + none + [GPU], "tcp://a:1") == [(6, 2, "")]
+    assert waits.changed(21.0, [GPU] * 9 + none + [GPU], "tcp://a:1") == [(6, 2, "", GPU.needs, "")]
 
 
 def test_a_notice_has_a_command_that_can_be_run_as_it_stands() -> None:
-    assert '`dask worker tcp://a:1 --resources "GPU=1 MEM=1e+10"`' in notice(GPU, "tcp://a:1")
+    assert f"`{COMMAND}`" in notice(GPU, "tcp://a:1")
+    assert remedy(GPU, "tcp://a:1") == COMMAND
+    assert remedy(GPU._replace(need=""), "tcp://a:1") == ""
     # Another one would need a certificate, or this process.
     for address in ("tls://a:1", "inproc://10.0.0.1/1/1"):
         for wait in (GPU, Wait("no-worker", 1, "x", "")):
-            assert "`" not in notice(wait, address)
+            assert "`" not in notice(wait, address) and remedy(wait, address) == ""
     assert "`" not in notice(GPU._replace(need="A=1, B=1, C=1, …"), "tcp://a:1")
     # A name comes from whoever submits; what is to be pasted must not run anything of it.
     for name in ("$(touch x)", 'GPU" & touch x "', "`touch x`", "a;b", "a b", "a\nb", "é", "'"):
-        assert "dask worker" not in notice(GPU._replace(need=f"A=1, {name}=1"), "tcp://a:1")
+        odd = GPU._replace(need=f"A=1, {name}=1")
+        assert "dask worker" not in notice(odd, "tcp://a:1") and not remedy(odd, "tcp://a:1")
         assert "dask worker" not in notice(GPU, f"tcp://{name}:1")
     long = notice(Wait("no-named", 1, "k" * 10_000, "n" * 10_000), "tcp://a:1")
     assert len(long) < 1_000

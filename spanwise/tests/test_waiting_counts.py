@@ -16,7 +16,7 @@ from spanwise.tests.gated_tasks import held
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_pressure import cluster as small_cluster
 from spanwise.tests.test_pressure import fill_up, let_go
-from spanwise.tests.told_to_pages import notices, told, waiting
+from spanwise.tests.told_to_pages import needs_in, notices, told, waiting
 
 pytestmark = pytest.mark.filterwarnings("always::RuntimeWarning")
 
@@ -64,8 +64,11 @@ def test_tasks_are_counted_by_what_they_wait_for(tmp_path: Path) -> None:
         at_workers = [key for keys in client.processing().values() for key in keys]
         assert {future.key for future in going} <= set(at_workers)
 
+        assert needs_in(told(client)) == {"resource": "A=1", "no-resource": "GPU=1"}
         found = wait_until("what users are told", lambda: notices(client))
         (notice,) = found.values()
+        commands = [each["command"] for each in told(client)["waiting"] if "command" in each]
+        assert [f"`{command}`" in notice for command in commands] == [True]
         assert "`spanwise worker " in notice
         assert notice in {str(each.message) for each in caught}
 

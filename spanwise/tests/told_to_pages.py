@@ -51,6 +51,12 @@ def notices_in(cluster: dict[str, Any]) -> dict[str, str]:
     return {each["reason"]: each["told"] for each in rows if "told" in each}
 
 
+def needs_in(cluster: dict[str, Any]) -> dict[str, str]:
+    """By reason, which resources some of the tasks need, if that is told."""
+    rows = cluster.get("waiting", [])
+    return {each["reason"]: each["need"] for each in rows if "need" in each}
+
+
 def waiting(client: Client) -> dict[str, int]:
     """By reason, how many tasks wait."""
     return waiting_in(told(client))

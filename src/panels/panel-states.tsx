@@ -21,8 +21,14 @@ import { warningIcon } from './icons';
 import { MarkedText } from './marked-text';
 import type { ClusterOffer } from './panel-context';
 import type { Asked } from './panel-watch';
-import type { PanelState, PanelStrip, StateButton } from './state-view';
 import {
+  copyButton,
+  type PanelState,
+  type PanelStrip,
+  type StateButton
+} from './state-view';
+import {
+  remedy,
   waitingCount,
   waitingStrips,
   waitsInVain,
@@ -182,6 +188,7 @@ export function clusterState(
   const hasRun = cluster.running > 0 || cluster.runs !== 0;
   if (!hasRun && waitsInVain(cluster)) {
     const count = waitingCount(cluster);
+    const command = remedy(cluster);
     return {
       icon,
       title: trans._n(
@@ -191,6 +198,7 @@ export function clusterState(
         formatCount(count)
       ),
       sentence: whyNoneRuns(cluster, trans),
+      ...(command !== null && { buttons: [copyButton(command, trans)] }),
       tellsWhatWaits: true
     };
   }

@@ -2,6 +2,7 @@
  * What a panel shows instead of, or above, its figures: an empty or broken state (icon, title, one sentence, at most three buttons), and
  * the 30 px strip for what holds beside figures (reconnecting, ended, dropped). The sentences are in panel-states.tsx.
  */
+import { Clipboard } from '@jupyterlab/apputils';
 import { caretDownEmptyIcon, type LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import { createElement } from '../charts/shown-element';
@@ -45,6 +46,8 @@ export type PanelStrip = {
   readonly details?: {
     readonly label: string;
     readonly lines: readonly string[];
+    /** What the lines say is to be done, each with a button that copies it. */
+    readonly commands?: readonly string[];
   };
   readonly button?: StateButton;
 };
@@ -137,10 +140,26 @@ export function StateStrip(props: {
           {details.lines.map(line => (
             <p key={line}>{line}</p>
           ))}
+          {details.commands?.map(command => (
+            <StateAction
+              key={command}
+              button={copyButton(command, trans)}
+              className="sw-link"
+            />
+          ))}
         </div>
       )}
     </>
   );
+}
+
+/** Copies what is to be pasted, as it is: what is shown of it may have characters written out. */
+export function copyButton(command: string, trans: Trans): StateButton {
+  return {
+    label: trans.__('Copy command'),
+    hint: command,
+    onClick: () => Clipboard.copyToSystem(command)
+  };
 }
 
 function StateAction(props: {

@@ -76,7 +76,11 @@ export function waitingStrips(
       key: `waiting ${rows[0]!.reason}`,
       tone: 'warning',
       sentence: rows.map(row => waitingSentence(row, trans)).join(' '),
-      details: { label: trans.__('What to do'), lines: told }
+      details: {
+        label: trans.__('What to do'),
+        lines: told,
+        commands: rows.flatMap(({ command }) => command ?? [])
+      }
     }));
 }
 
@@ -94,11 +98,19 @@ function notices(cluster: ClusterInfo): {
   ].map(rows => ({ rows, told: rows.flatMap(({ told }) => told ?? []) }));
 }
 
+/** @returns what can be pasted to help those that wait in vain, of the first that has something. */
+export function remedy({ waiting = [] }: ClusterInfo): string | null {
+  return (
+    waiting.findLast(({ command }) => command !== undefined)?.command ?? null
+  );
+}
+
 function waitingSentence(
-  { reason, tasks, told }: WaitingFor,
+  { reason, tasks, told, need }: WaitingFor,
   trans: Trans
 ): string {
   const count = formatCount(tasks);
+  const behind = need === undefined ? '' : ` (${need})`;
   switch (reason) {
     case 'input':
       return trans._n(
@@ -124,16 +136,18 @@ function waitingSentence(
     case 'resource':
       return told === undefined
         ? trans._n(
-            '%2 task waits for resources that others have.',
-            '%2 tasks wait for resources that others have.',
+            '%2 task waits for resources that others have%3.',
+            '%2 tasks wait for resources that others have%3.',
             tasks,
-            count
+            count,
+            behind
           )
         : trans._n(
-            '%2 task waits for resources that are held by tasks which were cancelled or released.',
-            '%2 tasks wait for resources that are held by tasks which were cancelled or released.',
+            '%2 task waits for resources that are held by tasks which were cancelled or released%3.',
+            '%2 tasks wait for resources that are held by tasks which were cancelled or released%3.',
             tasks,
-            count
+            count,
+            behind
           );
     case 'paused':
       return trans._n(
@@ -158,10 +172,11 @@ function waitingSentence(
       );
     case 'no-resource':
       return trans._n(
-        '%2 task waits: no worker has the resources that it needs (resources=…).',
-        '%2 tasks wait: no worker has the resources that they need (resources=…).',
+        '%2 task waits: no worker has the resources that it needs (%3).',
+        '%2 tasks wait: no worker has the resources that they need (%3).',
         tasks,
-        count
+        count,
+        need ?? 'resources=…'
       );
     case 'unplaced':
       return trans._n(

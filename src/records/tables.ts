@@ -440,7 +440,8 @@ export const TABLES = {
   /**
    * State, as `running`: from t on so many tasks wait for this reason; the newest row of a reason replaces the one before. reason: `WaitReason`.
    * A reason without a row, or of which the newest has 0 tasks: none waits for it. told: the notice that users have for it; empty: none.
-   * Written once a second at most (of a Dask cluster twice), of what has changed, and only while somebody looks at the log. Once nobody does,
+   * need: what those that wait for resources need, of some of them, as "GPU=1, MEM=2; TPU=1"; command: what does what the notice says, to be
+   * pasted; empty: there is none, or it is not told. Written once a second at most (of a Dask cluster twice), of what has changed, and only while somebody looks at the log. Once nobody does,
    * the scheduler process writes 0 for each reason.
    */
   waiting: {
@@ -449,7 +450,9 @@ export const TABLES = {
       t: f64Of<Seconds>(),
       reason: 'u8',
       tasks: 'u32',
-      told: 'text'
+      told: 'text',
+      need: 'text',
+      command: 'text'
     },
     bound: { rows: 256, then: 'replaced' }
   },

@@ -36,7 +36,7 @@ import type { MoveListener, StoryLine } from './transition-log';
 import { settle } from './transitions';
 import type { UnrunFailure } from './unrun-failures';
 import { validateState } from './validate-state';
-import { type WaitingCounts, waitingTasks } from './waiting-tasks';
+import { waitingTasks } from './waiting-tasks';
 import {
   replicasChanged,
   takeBackAnswered,
@@ -193,11 +193,13 @@ export class Scheduler {
   }
 
   /**
-   * How many tasks wait, by what they wait for.
+   * How many tasks wait, by what they wait for, and what some of them need.
    *
    * @param heldUp - workers that begin no task now, by id: how many of those that they have begun go on.
    */
-  waitingTasks(heldUp: ReadonlyMap<number, number>): WaitingCounts {
+  waitingTasks(
+    heldUp: ReadonlyMap<number, number>
+  ): ReturnType<typeof waitingTasks> {
     return waitingTasks(this._state, heldUp);
   }
 

@@ -15,16 +15,23 @@
 import { WaitReason } from '../records/enumerations';
 import type { SchedulerState } from './scheduler-state';
 import { areUnplacedInVain, isDeserted } from './stall';
+import type { Need } from './worker-resources';
 import type { WorkerRecord } from './worker-table';
 
 /** So many tasks wait, by {@link WaitReason}. */
 export type WaitingCounts = Readonly<Record<WaitReason, number>>;
+/** What some of those need that wait for resources, by their reason: different ones, the first of them. */
+export type WaitingNeeds = ReadonlyMap<WaitReason, readonly Need[]>;
+
+/** So many different needs are found of one reason. A user reads no more, and there may be ten thousand. */
+export const MOST_NEEDS = 4;
 
 /** @param heldUp - workers that begin no task now, by id: how many of those that they have begun go on. */
 export function waitingTasks(
   s: SchedulerState,
   heldUp: ReadonlyMap<number, number>
-): WaitingCounts {
+): { readonly counts: WaitingCounts; readonly needs: WaitingNeeds } {
+  const needs = new Map<WaitReason, Need[]>();
   const counts = {
     [WaitReason.Input]: s.waitingCount,
     [WaitReason.Thread]: 0,
@@ -45,8 +52,25 @@ export function waitingTasks(
         : WaitReason.NoNamed;
   const areHeldUp = (workers: readonly WorkerRecord[]): boolean =>
     workers.every(({ id, retiring }) => retiring || heldUp.has(id));
-  const add = (reason: WaitReason, count: number): void => {
+  const add = (
+    reason: WaitReason,
+    count: number,
+    need: Need | null = null
+  ): void => {
     counts[reason] += count;
+    if (
+      need !== null &&
+      (reason === WaitReason.Resource || reason === WaitReason.NoResource)
+    ) {
+      const known = needs.get(reason) ?? [];
+      needs.set(reason, known);
+      if (
+        known.length < MOST_NEEDS &&
+        !known.some(other => areTheSame(other, need))
+      ) {
+        known.push(need);
+      }
+    }
   };
   for (const worker of s.workers.all) {
     const { processingCount, runnableCount, queuedCount } = worker;
@@ -76,11 +100,24 @@ export function waitingTasks(
           : able.some(({ resources }) => resources.hasFree(need))
             ? WaitReason.Thread
             : WaitReason.Resource,
-      count
+      count,
+      need
     );
   }
   for (const [restriction, count] of s.noWorkerBy) {
-    add(unplaced(s.restrictions.needOf(restriction) !== null), count);
+    const need = s.restrictions.needOf(restriction);
+    add(unplaced(need !== null), count, need);
   }
-  return counts;
+  return { counts, needs };
+}
+
+/** Both are sorted by name. */
+function areTheSame(need: Need, other: Need): boolean {
+  return (
+    need.length === other.length &&
+    need.every(
+      ({ name, amount }, i) =>
+        name === other[i]!.name && amount === other[i]!.amount
+    )
+  );
 }

@@ -283,13 +283,15 @@ export class EmbeddedClusterLog extends SourceLog {
     }
   }
 
-  /** How many tasks wait from now on, by what they wait for. `told`: the notice that users have for it. */
+  /** How many tasks wait from now on, by what they wait for. `told`: the notice that users have for it, with its `command`; `need`: resources. */
   waiting(
     now: number,
     rows: readonly {
       readonly reason: WaitReason;
       readonly tasks: number;
       readonly told: string;
+      readonly need: string;
+      readonly command: string;
     }[]
   ): void {
     for (const row of rows) {

@@ -320,6 +320,10 @@ export type WaitingFor = {
   readonly tasks: number;
   /** The notice that users have for it, with what to do. Left out: none, for the wait may end by itself. */
   readonly told?: string;
+  /** What they need of which there is none, or none free, as "GPU=1, MEM=2; TPU=1". Left out: nothing is told of that. */
+  readonly need?: string;
+  /** What does what the notice says, to be pasted into a terminal or a notebook. Left out: nothing does, or it would be another one elsewhere. */
+  readonly command?: string;
 };
 
 export type ClusterClient = {

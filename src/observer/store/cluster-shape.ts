@@ -58,6 +58,10 @@ type WaitingRow = {
   readonly tasks: number;
   /** The notice that users have for it; empty: none. */
   readonly told: string;
+  /** What those need that wait for resources; empty: not told. */
+  readonly need: string;
+  /** To be pasted; empty: none. */
+  readonly command: string;
 };
 export const NO_LANE = -1;
 
@@ -225,15 +229,13 @@ export class ClusterShape {
   }
 
   /** For what tasks wait, as far as the source tells. */
-  get waiting(): {
+  get waiting(): (Omit<WaitingRow, 't' | 'reason'> & {
     readonly reason: WordOf<typeof WaitReason>;
-    readonly tasks: number;
-    readonly told: string;
-  }[] {
+  })[] {
     return this._waiting.flatMap(row =>
       row === undefined || row.tasks === 0
         ? []
-        : [{ reason: REASONS[row.reason]!, tasks: row.tasks, told: row.told }]
+        : [{ ...row, reason: REASONS[row.reason]! }]
     );
   }
 

@@ -1,4 +1,5 @@
 /** Tasks that wait, from the observer's account of them to the strip above every panel and the state of an empty one. */
+import { Clipboard } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
 import { flushSync } from 'react-dom';
 import { ClusterRef } from '../../feed/cluster-ref';
@@ -18,8 +19,16 @@ const NOTICE = '12 tasks, <b>gpu</b> among them, wait for a worker.';
 describe('tasks that wait', () => {
   let strips: ShownStrips;
 
-  const wait = (reason: number, tasks: number, told = '') =>
-    strips.take(rowsToBlock(1, 'waiting', [{ t: 5, reason, tasks, told }]));
+  const wait = (
+    reason: number,
+    tasks: number,
+    told = '',
+    need = '',
+    command = ''
+  ) =>
+    strips.take(
+      rowsToBlock(1, 'waiting', [{ t: 5, reason, tasks, told, need, command }])
+    );
 
   beforeEach(() => {
     strips = new ShownStrips();
@@ -58,6 +67,32 @@ describe('tasks that wait', () => {
     wait(WaitReason.NoResource, 0);
     wait(WaitReason.NoNamed, 0);
     expect(strips.text()).toBe('');
+  });
+
+  it('for resources name them as text, and the command that helps can be copied as it is', () => {
+    const copy = jest.spyOn(Clipboard, 'copyToSystem').mockReturnValue();
+    const need = 'GPU=1, <b>\u202e=2; TPU=1; …';
+    const command = "spanwise worker unix:/s --resources 'GPU=1 <b>\u202e=2'";
+    wait(WaitReason.NoResource, 2, NOTICE, need, command);
+    expect(strips.text()).toContain(
+      '2 tasks wait: no worker has the resources that they need (GPU=1, <b>\\u202e=2; TPU=1; …).'
+    );
+    wait(WaitReason.Resource, 1, NOTICE, 'A=0.5');
+    expect(strips.text()).toContain(
+      '1 task waits for resources that are held by tasks which were cancelled or released (A=0.5).'
+    );
+    const buttons = () => [...strips.host.querySelectorAll('button')];
+    buttons()
+      .filter(({ textContent }) => textContent === 'What to do')
+      .forEach(each => flushSync(() => each.click()));
+    const [first, ...others] = buttons().filter(
+      ({ textContent }) => textContent === 'Copy command'
+    );
+    expect(others).toEqual([]);
+    flushSync(() => first!.click());
+    expect(copy.mock.calls).toEqual([[command]]);
+    expect(strips.host.querySelector('b')).toBeNull();
+    copy.mockRestore();
   });
 
   it('are not told of where nothing is known of them', () => {
@@ -139,6 +174,21 @@ describe('what is said of them', () => {
       sentence: `${NOTICE} 2 tasks wait for their inputs.`,
       tellsWhatWaits: true
     });
+    const helped = {
+      reason: 'no-worker' as const,
+      tasks: 10,
+      told: NOTICE,
+      command: 'client.scale(1)'
+    };
+    const copy = jest.spyOn(Clipboard, 'copyToSystem').mockReturnValue();
+    const [button] = state(of(0, helped))!.buttons!;
+    button!.onClick();
+    expect([button!.label, button!.hint]).toEqual([
+      'Copy command',
+      'client.scale(1)'
+    ]);
+    expect(copy.mock.calls).toEqual([['client.scale(1)']]);
+    copy.mockRestore();
     // A cluster that begins without workers is not being started.
     expect(state({ ...stuck, state: 'starting' })).toEqual(state(stuck));
     const soon = of(0, { reason: 'no-worker', tasks: 3 });

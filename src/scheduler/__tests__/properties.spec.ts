@@ -14,7 +14,7 @@ import {
 import type { FakeWorker } from '../../testing/fake-worker';
 import { RandomPlacement } from '../../testing/random-placement';
 import { MOVES } from '../transitions';
-import { CheapestPlacement, type Scheduler, TaskState } from '..';
+import { CheapestPlacement, MOST_NEEDS, type Scheduler, TaskState } from '..';
 
 /**
  * Random graphs on random clusters. A "tape" of numbers says what happens next: mostly a step of some worker or link, sometimes a fault
@@ -259,14 +259,30 @@ function checkWaiting({ scheduler }: FakeCluster): void {
     workers.all.filter(({ full }) => full).map(({ id }) => [id, 0])
   );
   const found = membersOf(WaitReason).map(() => 0);
+  const needed = membersOf(WaitReason).map(() => new Set<string>());
   const free = new Map(workers.all.map(w => [w.id, w.freeThreads]));
   for (let task = 0; task < tasks.capacity; task++) {
     const reason = waitsFor(scheduler, task as DenseTaskId, heldUp, free);
     if (reason !== null) {
       found[reason]!++;
+      needed[reason]!.add(JSON.stringify(scheduler.resourcesOf(task)));
     }
   }
-  expect(Object.values(scheduler.waitingTasks(heldUp))).toEqual(found);
+  const { counts, needs } = scheduler.waitingTasks(heldUp);
+  expect(Object.values(counts)).toEqual(found);
+  for (const reason of [WaitReason.Resource, WaitReason.NoResource]) {
+    const told = (needs.get(reason) ?? []).map(need =>
+      JSON.stringify(
+        Object.fromEntries(need.map(({ name, amount }) => [name, amount]))
+      )
+    );
+    expect(new Set(told).size).toBe(told.length);
+    expect(needed[reason]).toEqual(
+      told.length === MOST_NEEDS
+        ? new Set([...needed[reason]!, ...told])
+        : new Set(told)
+    );
+  }
 }
 
 /** @param free - by worker, how many threads others have not got that were looked at before. */

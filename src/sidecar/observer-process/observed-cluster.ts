@@ -426,11 +426,15 @@ export class ObservedCluster {
   /** Known while its source is there. */
   private _waiting(): { readonly waiting?: ClusterInfo['waiting'] } {
     const { state, store } = this;
-    const waiting = store.shape.waiting.map(({ reason, tasks, told }) => ({
-      reason,
-      tasks,
-      ...(told !== '' && { told })
-    }));
+    const waiting = store.shape.waiting.map(
+      ({ reason, tasks, told, need, command }) => ({
+        reason,
+        tasks,
+        ...(told !== '' && { told }),
+        ...(need !== '' && { need }),
+        ...(command !== '' && { command })
+      })
+    );
     return waiting.length > 0 && (state === 'running' || state === 'starting')
       ? { waiting }
       : {};

@@ -18,7 +18,7 @@ import { HeldResources } from './held-resources';
 import { HeldThreads } from './held-threads';
 import { MOST_LOOKED_AT, unfinished } from './unfinished-tasks';
 import { UnplacedTasks } from './unplaced-tasks';
-import { type Told, WaitingTasks } from './waiting-tasks';
+import { type Notice, type Told, WaitingTasks } from './waiting-tasks';
 import type { IWorkerFleet } from './worker-fleet';
 import type { WorkerSession } from './worker-session';
 
@@ -151,12 +151,10 @@ export class StallWatch {
 
   private _told(): Told {
     const unplaced = this._unplaced.told;
-    return new Map([
-      ...(unplaced === null
-        ? []
-        : [[unplaced.reason, unplaced.notice] as const]),
-      [WaitReason.Thread, this._heldThreads.standing()],
-      [WaitReason.Resource, this._heldResources.told.join(' ')]
+    return new Map<WaitReason, Notice>([
+      ...(unplaced === null ? [] : [[unplaced.reason, unplaced] as const]),
+      [WaitReason.Thread, { notice: this._heldThreads.standing() }],
+      [WaitReason.Resource, { notice: this._heldResources.told.join(' ') }]
     ]);
   }
 

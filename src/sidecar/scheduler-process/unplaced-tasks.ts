@@ -26,6 +26,9 @@ const NONE_CAME_SECONDS = 60;
 const CANCEL =
   'cancel what waits (while a cell waits for it, interrupt the kernel first)';
 
+/** In a notebook. */
+const START_ONE = 'client.scale(1)';
+
 type Why = 'deserted' | 'bound' | 'none came';
 
 interface IUnplacedHost {
@@ -64,11 +67,19 @@ export class UnplacedTasks {
     }
   }
 
-  /** The notice that was told, while it is true, and for what the task waits that it names; null: there is none. */
-  get told(): { readonly reason: WaitReason; readonly notice: string } | null {
+  /** The notice that was told, while it is true, the command in it, if any, and for what the task waits that it names; null: there is none. */
+  get told(): {
+    readonly reason: WaitReason;
+    readonly notice: string;
+    readonly command: string;
+  } | null {
     const why = this._isTold ? this._whyNow() : null;
     return why !== null && why === this._why
-      ? { reason: this._reason(why), notice: this._sentence(why) }
+      ? {
+          reason: this._reason(why),
+          notice: this._sentence(why),
+          command: this._command(why)
+        }
       : null;
   }
 
@@ -89,6 +100,15 @@ export class UnplacedTasks {
       : core.resourcesOf(core.anUnplaced()) === null
         ? WaitReason.NoNamed
         : WaitReason.NoResource;
+  }
+
+  /** '': there is none. */
+  private _command(why: Why): string {
+    return why === 'deserted'
+      ? START_ONE
+      : why === 'bound'
+        ? (workerCommand(this._cluster, this._cluster.core.anUnplaced()) ?? '')
+        : '';
   }
 
   private _whyNow(): Why | null {
@@ -124,13 +144,13 @@ export class UnplacedTasks {
       case 'deserted':
         return (
           `${which}, and the cluster has no worker that takes tasks. ` +
-          `${they} when one comes: client.scale(1), or more, starts some. Else ${CANCEL}.`
+          `${they} when one comes: ${START_ONE}, or more, starts some. Else ${CANCEL}.`
         );
       case 'bound': {
         const need = core.resourcesOf(core.anUnplaced());
-        const command = workerCommand(this._cluster, core.anUnplaced());
+        const command = this._command(why);
         const starts =
-          command === null ? '' : ` (in a terminal, \`${command}\` starts one)`;
+          command === '' ? '' : ` (in a terminal, \`${command}\` starts one)`;
         if (need !== null) {
           const amounts = Object.entries(need).map(
             ([name, amount]) => `${name}=${amount}`

@@ -4,12 +4,14 @@
  * Looked at once a second, or less often where that takes long, and only while somebody may see it; of what has changed a row is written.
  */
 import { WaitReason } from '../../records/enumerations';
-import { type WaitingCounts, type WorkerRecord } from '../../scheduler';
+import { MOST_NEEDS, type Need, type WorkerRecord } from '../../scheduler';
 import { cutInTheMiddle } from '../../sources/cut-text';
 import type { ClusterState } from './cluster-state';
 
 /** Of a notice: the key in it may be long. */
 const MOST_CHARACTERS = 2000;
+/** Of what tasks need, whose names are the users'. */
+const MOST_NEED_CHARACTERS = 300;
 /** A look takes 0.7 s with a thousand workers and ten thousand tasks that each need other resources: the next one comes after so many times that. */
 const REST = 50;
 const REASONS = Object.values(WaitReason).filter(
@@ -17,7 +19,9 @@ const REASONS = Object.values(WaitReason).filter(
 );
 
 /** Notices that are still true, by what the tasks wait for of which they tell. */
-export type Told = ReadonlyMap<WaitReason, string>;
+export type Told = ReadonlyMap<WaitReason, Notice>;
+/** What users are told, and what does what it says, to be pasted. */
+export type Notice = { readonly notice: string; readonly command?: string };
 
 interface IWaitingHost {
   /** Does something in this turn. */
@@ -28,7 +32,15 @@ type Row = {
   readonly reason: WaitReason;
   readonly tasks: number;
   readonly told: string;
+  /** What they need of which there is none, or none free: "GPU=1, MEM=2; TPU=1". */
+  readonly need: string;
+  /** What does what the notice says, to be pasted. */
+  readonly command: string;
 };
+
+function nothing(reason: WaitReason): Row {
+  return { reason, tasks: 0, told: '', need: '', command: '' };
+}
 
 export class WaitingTasks {
   private _isSeen = true;
@@ -52,7 +64,7 @@ export class WaitingTasks {
     this._isSeen = isSeen;
     this._nextLook = -Infinity;
     if (!isSeen) {
-      this._write(REASONS.map(reason => ({ reason, tasks: 0, told: '' })));
+      this._write(REASONS.map(nothing));
     }
   }
 
@@ -63,13 +75,23 @@ export class WaitingTasks {
     if (!this._isSeen || begun < this._nextLook) {
       return;
     }
-    const counts = this._counts();
+    const { counts, needs } = this._counts();
     const notices = told();
     this._write(
       REASONS.map(reason => {
         const tasks = counts[reason];
-        const notice = tasks === 0 ? '' : (notices.get(reason) ?? '');
-        return { reason, tasks, told: cutInTheMiddle(notice, MOST_CHARACTERS) };
+        if (tasks === 0) {
+          return nothing(reason);
+        }
+        const { notice = '', command = '' } = notices.get(reason) ?? {};
+        return {
+          reason,
+          tasks,
+          told: cutInTheMiddle(notice, MOST_CHARACTERS),
+          need: needText(needs.get(reason) ?? []),
+          // (one that is cut does something else)
+          command: command.length > MOST_CHARACTERS ? '' : command
+        };
       })
     );
     const done = clock();
@@ -81,9 +103,14 @@ export class WaitingTasks {
 
   /** What the log does not say already. */
   private _write(rows: readonly Row[]): void {
-    const changed = rows.filter(({ reason, tasks, told }) => {
-      const logged = this._logged.get(reason);
-      return tasks !== (logged?.tasks ?? 0) || told !== (logged?.told ?? '');
+    const changed = rows.filter(row => {
+      const logged = this._logged.get(row.reason) ?? nothing(row.reason);
+      return (
+        row.tasks !== logged.tasks ||
+        row.told !== logged.told ||
+        row.need !== logged.need ||
+        row.command !== logged.command
+      );
     });
     if (changed.length > 0) {
       changed.forEach(row => this._logged.set(row.reason, row));
@@ -92,7 +119,7 @@ export class WaitingTasks {
     }
   }
 
-  private _counts(): WaitingCounts {
+  private _counts(): ReturnType<ClusterState['core']['waitingTasks']> {
     const { core, workers } = this._cluster;
     const heldUp = new Map<number, number>();
     for (const { id, isPaused, standing } of workers.values()) {
@@ -115,4 +142,15 @@ export class WaitingTasks {
     }
     return going;
   }
+}
+
+/** Of the last of so many that are found it is only said that there are more. */
+function needText(needs: readonly Need[]): string {
+  const texts = needs
+    .slice(0, MOST_NEEDS - 1)
+    .map(need =>
+      need.map(({ name, amount }) => `${name}=${amount}`).join(', ')
+    );
+  const more = needs.length === MOST_NEEDS ? ['…'] : [];
+  return cutInTheMiddle([...texts, ...more].join('; '), MOST_NEED_CHARACTERS);
 }

@@ -4,14 +4,28 @@ import type { ClusterState } from '../cluster-state';
 import { WaitingTasks } from '../waiting-tasks';
 import { WaitedCluster } from './waited-cluster';
 
-type Row = { reason: WaitReason; tasks: number; told: string };
+type Row = {
+  reason: WaitReason;
+  tasks: number;
+  told: string;
+  need: string;
+  command: string;
+};
+
+const row = (
+  reason: WaitReason,
+  tasks: number,
+  told = '',
+  need = '',
+  command = ''
+): Row => ({ reason, tasks, told, need, command });
 
 describe('what the log says of tasks that wait', () => {
   let cluster: WaitedCluster;
   let written: Row[];
   let looks: number;
   let waiting: WaitingTasks;
-  let notices: Map<WaitReason, string>;
+  let notices: Map<WaitReason, { notice: string; command?: string }>;
   /** Seconds, and how many of them a look takes. */
   let now: number;
   let takes: number;
@@ -51,21 +65,19 @@ describe('what the log says of tasks that wait', () => {
     cluster.join(0, 1);
     cluster.submit('a b -> c', { want: 'a b c' });
     expect(look()).toEqual([
-      { reason: WaitReason.Input, tasks: 1, told: '' },
-      { reason: WaitReason.Thread, tasks: 1, told: '' }
+      row(WaitReason.Input, 1),
+      row(WaitReason.Thread, 1)
     ]);
     expect(look()).toEqual([]);
-    notices.set(WaitReason.Thread, 'It waits.');
-    notices.set(WaitReason.NoWorker, 'Nothing waits for this.');
-    expect(look()).toEqual([
-      { reason: WaitReason.Thread, tasks: 1, told: 'It waits.' }
-    ]);
+    notices.set(WaitReason.Thread, { notice: 'It waits.' });
+    notices.set(WaitReason.NoWorker, { notice: 'Nothing waits for this.' });
+    expect(look()).toEqual([row(WaitReason.Thread, 1, 'It waits.')]);
     cluster.s.finish(0, 'a');
     cluster.s.finish(0, 'b');
     cluster.s.finish(0, 'c');
     expect(look()).toEqual([
-      { reason: WaitReason.Input, tasks: 0, told: '' },
-      { reason: WaitReason.Thread, tasks: 0, told: '' }
+      row(WaitReason.Input, 0),
+      row(WaitReason.Thread, 0)
     ]);
     expect(look()).toEqual([]);
   });
@@ -76,19 +88,13 @@ describe('what the log says of tasks that wait', () => {
     expect(look()).toEqual([]);
     expect(looks).toBe(0);
     waiting.viewed(true);
-    expect(look()).toEqual([
-      { reason: WaitReason.NoWorker, tasks: 1, told: '' }
-    ]);
+    expect(look()).toEqual([row(WaitReason.NoWorker, 1)]);
     // Whoever comes is not shown what was so when the last one left.
     written.length = 0;
     waiting.viewed(false);
-    expect(written).toEqual([
-      { reason: WaitReason.NoWorker, tasks: 0, told: '' }
-    ]);
+    expect(written).toEqual([row(WaitReason.NoWorker, 0)]);
     waiting.viewed(true);
-    expect(look()).toEqual([
-      { reason: WaitReason.NoWorker, tasks: 1, told: '' }
-    ]);
+    expect(look()).toEqual([row(WaitReason.NoWorker, 1)]);
     waiting.viewed(false);
     cluster.s.cancel('a');
     waiting.viewed(true);
@@ -118,28 +124,57 @@ describe('what the log says of tasks that wait', () => {
 
   it('is as long as one can read, however long the notice is', () => {
     cluster.submit('a', { want: 'a' });
-    notices.set(WaitReason.NoWorker, 'x'.repeat(1e6));
-    const [row] = look();
-    expect(row!.told.length).toBeLessThan(2100);
+    notices.set(WaitReason.NoWorker, {
+      notice: 'x'.repeat(1e6),
+      command: 'x'.repeat(1e6)
+    });
+    const [first] = look();
+    expect(first!.told.length).toBeLessThan(2100);
+    expect(first!.command).toBe('');
+  });
+
+  it('names resources that are needed and missing, some of them, and the command of the notice', () => {
+    cluster.join(0, 1);
+    const submit = (name: string, resources: Record<string, number>) =>
+      cluster.submit(name, {
+        want: name,
+        restrict: { [name]: { workers: null, allowOther: false, resources } }
+      });
+    submit('a', { GPU: 1, MEM: 0.5 });
+    submit('b', { GPU: 1, MEM: 0.5 });
+    submit('c', { TPU: 1 });
+    const { NoResource } = WaitReason;
+    notices.set(NoResource, { notice: 'It waits.', command: 'start one' });
+    expect(look()).toEqual([
+      row(NoResource, 3, 'It waits.', 'GPU=1, MEM=0.5; TPU=1', 'start one')
+    ]);
+    // Another need is another row, though as many tasks wait.
+    cluster.s.cancel('c');
+    submit('d', { ['n'.repeat(1000)]: 1 });
+    const [changed] = look();
+    expect(changed!.need).toMatch(/^GPU=1, MEM=0.5; n+ … n+=1$/);
+    expect(changed!.need.length).toBeLessThan(310);
+    [...'efg'].forEach(name => submit(name, { [name]: 1 }));
+    expect(look()[0]!.need).toMatch(/; …$/);
   });
 
   it('counts of paused and stopped workers as running what they have told', () => {
     const session = cluster.join(0, 2);
     cluster.submit('a b c', { want: 'a b c' });
-    expect(look()).toEqual([{ reason: WaitReason.Thread, tasks: 1, told: '' }]);
+    expect(look()).toEqual([row(WaitReason.Thread, 1)]);
     cluster.runs('a', 3);
     session.standing = 'stopped';
     expect(look()).toEqual([
-      { reason: WaitReason.Thread, tasks: 0, told: '' },
-      { reason: WaitReason.Paused, tasks: 2, told: '' }
+      row(WaitReason.Thread, 0),
+      row(WaitReason.Paused, 2)
     ]);
     session.standing = 'well';
     session.isPaused = true;
     expect(look()).toEqual([]);
     session.isPaused = false;
     expect(look()).toEqual([
-      { reason: WaitReason.Thread, tasks: 1, told: '' },
-      { reason: WaitReason.Paused, tasks: 0, told: '' }
+      row(WaitReason.Thread, 1),
+      row(WaitReason.Paused, 0)
     ]);
   });
 });
