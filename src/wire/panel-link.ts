@@ -976,7 +976,10 @@ export type LostWorker = {
   readonly inOrder?: true;
 };
 
-/** view `memory`. params: { measure: MemoryMeasure, show: 'cluster' | 'workers' } */
+/**
+ * view `memory`. params: { measure: MemoryMeasure, show: 'cluster' | 'workers', from?, to?: what of the range is drawn }. A point of a series
+ * holds until the next one; null: from there on nothing is known.
+ */
 export type MemoryResult = {
   readonly view: 'memory';
   readonly measure: string;
@@ -986,6 +989,10 @@ export type MemoryResult = {
     readonly t: readonly number[];
     readonly bytes: readonly (number | null)[];
     readonly bins?: LineBins;
+    /** Of all samples in the range, also where a part of it is drawn; null: there are none. Left out: not known. */
+    readonly peak?: number | null;
+    readonly peakAt?: number | null;
+    readonly mean?: number | null;
   }[];
   readonly limits: {
     readonly memoryLimit: number;

@@ -46,7 +46,13 @@ const READERS = {
     after: numberOf,
     end: numberOf
   },
-  memory: { measure: textOf, show: textOf },
+  memory: {
+    measure: textOf,
+    show: textOf,
+    /** What of the range is drawn; left out: all of it. */
+    from: numberOf,
+    to: numberOf
+  },
   summary: {},
   transfers: {},
   system: {}

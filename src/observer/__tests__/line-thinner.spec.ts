@@ -16,26 +16,47 @@ const anySamples = fc
   )
   .map(samples => samples.sort((a, b) => a.t - b.t));
 
-/** What was before the range holds where it begins, unless a sample is there. */
+/**
+ * What was before the range holds where it begins, unless a sample is there, and what is in it where it ends, if one comes after it; neither
+ * for longer than a sample holds.
+ */
 function within(
   samples: readonly Sample[],
   from: number,
-  to: number
+  to: number,
+  hold: number
 ): readonly Sample[] {
-  const before = samples.filter(({ t }) => t < from).at(-1);
-  const inside = samples.filter(({ t }) => t >= from && t <= to);
-  return before !== undefined && inside[0]?.t !== from
-    ? [{ t: from, bytes: before.bytes }, ...inside]
-    : inside;
+  const all = samples.flatMap((sample, index) => {
+    const { t, bytes } = sample;
+    const next = samples[index + 1]?.t ?? -Infinity;
+    return Number.isNaN(bytes) || t + hold >= next
+      ? [sample]
+      : [sample, { t: t + hold, bytes: NaN }];
+  });
+  const inside = all.filter(({ t }) => t >= from && t <= to);
+  const before = all.filter(({ t }) => t < from).at(-1);
+  const isLast = before !== undefined && before === all.at(-1);
+  if (before !== undefined && inside[0]?.t !== from) {
+    if (!isLast || before.t + hold >= from) {
+      inside.unshift({ t: from, bytes: before.bytes });
+    }
+  }
+  const last = inside.at(-1);
+  const comesMore = all.some(({ t }) => t > to);
+  if (last && comesMore && !Number.isNaN(last.bytes) && last.t < to) {
+    inside.push({ t: to, bytes: last.bytes });
+  }
+  return inside;
 }
 
 function drawn(
   samples: readonly Sample[],
   from: number,
   to: number,
-  points: number
+  points: number,
+  hold = Infinity
 ): DrawnLine {
-  const thinner = new LineThinner({ from, to }, points);
+  const thinner = new LineThinner({ from, to }, points, hold);
   for (const { t, bytes } of samples) {
     thinner.add(t, bytes);
   }
@@ -50,10 +71,11 @@ describe('a line for drawing', () => {
         fc.integer({ min: 0, max: 9 }),
         fc.integer({ min: 0, max: 4 }),
         fc.integer({ min: 1, max: 20 }),
-        (samples, from, eighths, points) => {
+        fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constant(Infinity)),
+        (samples, from, eighths, points, hold) => {
           const to = from + 8 * eighths;
-          const expected = within(samples, from, to);
-          const line = drawn(samples, from, to, points);
+          const expected = within(samples, from, to, hold);
+          const line = drawn(samples, from, to, points, hold);
           if (expected.length <= points) {
             expect(line).toEqual({
               t: expected.map(({ t }) => t),
@@ -77,7 +99,9 @@ describe('a line for drawing', () => {
           >;
           for (const [index, bin] of bins.entries()) {
             const known = bin.filter(({ bytes }) => !Number.isNaN(bytes));
+            const unknown = bin.filter(({ bytes }) => Number.isNaN(bytes));
             if (known.length === 0) {
+              points2.push(...unknown.slice(-1));
               continue;
             }
             const figures = known.map(({ bytes }) => bytes);
@@ -85,8 +109,10 @@ describe('a line for drawing', () => {
             const high = Math.max(...figures);
             const lowest = known.find(({ bytes }) => bytes === low)!;
             const highest = known.find(({ bytes }) => bytes === high)!;
-            const both = [lowest, highest].sort((a, b) => a.t - b.t);
-            points2.push(...(both[0]!.t === both[1]!.t ? [lowest] : both));
+            const both = lowest.t === highest.t ? [lowest] : [lowest, highest];
+            points2.push(
+              ...[...both, ...unknown.slice(-1)].sort((a, b) => a.t - b.t)
+            );
             of.from.push(from + index * width);
             of.low.push(low);
             of.high.push(high);
@@ -96,7 +122,9 @@ describe('a line for drawing', () => {
           }
           expect(line).toEqual({
             t: points2.map(({ t }) => t),
-            bytes: points2.map(({ bytes }) => bytes),
+            bytes: points2.map(({ bytes }) =>
+              Number.isNaN(bytes) ? null : bytes
+            ),
             bins: { seconds: width, ...of }
           });
         }
@@ -111,7 +139,31 @@ describe('a line for drawing', () => {
       { t: 2, bytes: 6 },
       { t: 9, bytes: 7 }
     ];
-    expect(drawn(samples, 3, 8, 10)).toEqual({ t: [3], bytes: [6] });
+    expect(drawn(samples, 3, 8, 10)).toEqual({ t: [3, 8], bytes: [6, 6] });
+    expect(drawn(samples.slice(0, 2), 3, 8, 10)).toEqual({
+      t: [3],
+      bytes: [6]
+    });
     expect(drawn([], 3, 8, 10)).toEqual({ t: [], bytes: [] });
+  });
+
+  it('has a gap where no sample comes for longer than one holds, also where it is thinned', () => {
+    const flat = (from: number, count: number) =>
+      Array.from({ length: count }, (_, at) => ({ t: from + at, bytes: 5 }));
+    const samples = [...flat(0, 4), ...flat(30, 4)];
+    expect(drawn(samples, 0, 40, 20, 10)).toEqual({
+      t: [0, 1, 2, 3, 13, 30, 31, 32, 33],
+      bytes: [5, 5, 5, 5, null, 5, 5, 5, 5]
+    });
+    const thinned = drawn(samples, 0, 40, 8, 10);
+    expect(thinned.t).toEqual([0, 13, 30]);
+    expect(thinned.bytes).toEqual([5, null, 5]);
+    // Looked at closely: it is over, and it still holds.
+    expect(drawn(samples, 20, 25, 20, 10).bytes).toEqual([null]);
+    expect(drawn(samples, 5, 12, 20, 10)).toEqual({
+      t: [5, 12],
+      bytes: [5, 5]
+    });
+    expect(drawn(samples, 50, 60, 20, 10).t).toEqual([]);
   });
 });

@@ -526,6 +526,71 @@ describe('workers that were lost', () => {
   });
 });
 
+describe('lines of memory in time', () => {
+  /** Two workers tell each second for 20 s, then after two minutes again. */
+  const standing = (): LogStore => {
+    const log = new LogStore('standing');
+    const seconds = Array.from({ length: 20 }, (_, i) => i);
+    const times = [...seconds, ...seconds.map(i => 140 + i)];
+    [
+      rowsToBlock(1, 'workers', [
+        { worker: 0, name: 'w0', left: NaN },
+        { worker: 1, name: 'w1', left: NaN }
+      ]),
+      rowsToBlock(
+        2,
+        'memory',
+        times.flatMap(t =>
+          [0, 1].map(worker => ({ t, worker, process: t === 145 ? 90 : 10 }))
+        )
+      )
+    ].forEach(block => ingestBlock(log, block));
+    return log;
+  };
+
+  it('have a gap where no sample comes for long', () => {
+    const { series } = ask(standing(), 'memory', {
+      params: { show: 'workers' }
+    });
+    for (const { t, bytes } of series) {
+      const gap = bytes.indexOf(null);
+      // The newest sample holds for a while.
+      expect([t[gap - 1], t[gap], t[gap + 1]]).toEqual([19, 34, 140]);
+      expect(bytes.lastIndexOf(null)).toBe(gap);
+    }
+  });
+
+  it('are drawn within what is looked at, to its borders, with figures of all of the range', () => {
+    const of = (over: Parameters<typeof ask>[2]) => {
+      const [line] = ask(standing(), 'memory', over).series;
+      const { t, bytes, peak, peakAt, mean } = line!;
+      return { t, bytes, figures: [peak, peakAt, mean] };
+    };
+    const whole = of({}).figures;
+    expect(whole.slice(0, 2)).toEqual([180, 145]);
+    expect(whole[2]).toBeCloseTo((20 * (34 + 18) + 180) / (34 + 19), 9);
+    expect(of({ params: { from: 15.5, to: 17.5 } })).toEqual({
+      t: [15.5, 16, 16, 17, 17, 17.5],
+      bytes: [20, 20, 20, 20, 20, 20],
+      figures: whole
+    });
+    expect(of({ params: { from: 50, to: 60 } })).toEqual({
+      t: [50],
+      bytes: [null],
+      figures: whole
+    });
+    // A range that is chosen is of the figures, too.
+    const time = { from: 2, to: 18 };
+    expect(of({ time }).figures).toEqual([20, 2, 20]);
+    expect(of({ time, params: { from: 17.5, to: 30 } })).toEqual({
+      t: [17.5, 18, 18],
+      bytes: [20, 20, 20],
+      figures: [20, 2, 20]
+    });
+    expect(of({ time, params: { from: 20, to: 30 } }).t).toEqual([]);
+  });
+});
+
 describe('memory of a worker that no row describes', () => {
   it('is drawn from its first sample, which may be before the first run', () => {
     const log = new LogStore('bare');

@@ -14,6 +14,8 @@ type Bin = {
   lowAt: number;
   high: number;
   highAt: number;
+  /** When it was last not known; NaN: never. */
+  unknownAt: number;
 };
 
 /**
@@ -22,6 +24,11 @@ type Bin = {
  *     samples   ·  .:·.    :            drawn     ·  .:
  *     bins     |--------|-----|                  |----|--|     mean: of all samples of the bin
  *
+ * A sample holds until the next one, but not for long: where none comes nothing is known, and the line has a gap.
+ *
+ *     samples   ·   ·   ·               ·   ·
+ *     drawn     ────────────|           ────|          | its hold is over: null
+ *
  * Nothing else may be computed from it: what is drawn of ten thousand samples is 1,200 of their extremes.
  */
 export class LineThinner {
@@ -29,20 +36,44 @@ export class LineThinner {
   private readonly _bytes: number[] = [];
   private _samples = 0;
   private _before: number | null = null;
+  /** The newest, within the range or before it. */
+  private _last = { t: NaN, bytes: NaN };
   private readonly _bins: (Bin | undefined)[];
 
-  /** @param points - how many are drawn at most. */
+  /**
+   * @param points - how many are drawn at most; a stretch in which the line is not known has one more where it begins.
+   * @param holdSeconds - how long a sample holds at most.
+   */
   constructor(
     private readonly _range: Range,
-    private readonly _points: number
+    private readonly _points: number,
+    private readonly _holdSeconds = Infinity
   ) {
     this._bins = new Array<Bin | undefined>(
       Math.max(1, Math.floor(_points / 2))
     ).fill(undefined);
   }
 
-  /** Adds a sample; samples come in order of time. The newest one before the range holds at the range's begin. NaN: not known. */
+  /**
+   * Adds a sample; samples come in order of time. The newest one before the range holds at the range's begin, the newest one in it at its
+   * end if there is one after it. NaN: not known.
+   */
   add(t: number, bytes: number): void {
+    const { t: before, bytes: held } = this._last;
+    this._last = { t, bytes };
+    const { to } = this._range;
+    const until = Math.min(before + this._holdSeconds, t);
+    if (!Number.isNaN(held) && before < to) {
+      if (until > to) {
+        this._take(to, held);
+      } else if (until < t) {
+        this._take(until, NaN);
+      }
+    }
+    this._take(t, bytes);
+  }
+
+  private _take(t: number, bytes: number): void {
     const { from, to } = this._range;
     if (t > to) {
       return;
@@ -51,32 +82,17 @@ export class LineThinner {
       this._before = bytes;
       return;
     }
-    if (this._before !== null) {
-      const before = this._before;
-      this._before = null;
-      if (t > from) {
-        this.add(from, before);
-      }
-    }
+    this._begin(t);
     this._samples += 1;
     if (this._samples <= this._points) {
       this._t.push(t);
       this._bytes.push(bytes);
     }
+    const bin = this._binOf(t);
     if (Number.isNaN(bytes)) {
+      bin.unknownAt = t;
       return;
     }
-    const count = this._bins.length;
-    const share = (t - from) / (to - from);
-    const index = Math.min(count - 1, Math.floor((share || 0) * count));
-    const bin = (this._bins[index] ??= {
-      samples: 0,
-      sum: 0,
-      low: Infinity,
-      lowAt: t,
-      high: -Infinity,
-      highAt: t
-    });
     bin.samples += 1;
     bin.sum += bytes;
     if (bytes < bin.low) {
@@ -89,10 +105,35 @@ export class LineThinner {
     }
   }
 
+  /** @param t - of the first sample in the range. */
+  private _begin(t: number): void {
+    const before = this._before;
+    this._before = null;
+    if (before !== null && t > this._range.from) {
+      this._take(this._range.from, before);
+    }
+  }
+
+  private _binOf(t: number): Bin {
+    const { from, to } = this._range;
+    const count = this._bins.length;
+    const share = (t - from) / (to - from);
+    const index = Math.min(count - 1, Math.floor((share || 0) * count));
+    return (this._bins[index] ??= {
+      samples: 0,
+      sum: 0,
+      low: Infinity,
+      lowAt: t,
+      high: -Infinity,
+      highAt: t,
+      unknownAt: NaN
+    });
+  }
+
   drawn(): DrawnLine {
-    if (this._before !== null) {
-      // No sample lies within the range: the value from before it holds throughout.
-      this.add(this._range.from, this._before);
+    if (this._last.t + this._holdSeconds >= this._range.from) {
+      // No sample lies within the range: the value from before it holds.
+      this._begin(Infinity);
     }
     if (this._samples <= this._points) {
       return {
@@ -100,8 +141,7 @@ export class LineThinner {
         bytes: this._bytes.map(bytes => (Number.isNaN(bytes) ? null : bytes))
       };
     }
-    const t: number[] = [];
-    const bytes: number[] = [];
+    const points: [t: number, bytes: number | null][] = [];
     const { from, to } = this._range;
     const width = (to - from) / this._bins.length;
     const bins = {
@@ -115,24 +155,33 @@ export class LineThinner {
       if (bin === undefined) {
         continue;
       }
-      const { low, lowAt, high, highAt } = bin;
-      if (lowAt <= highAt) {
-        t.push(lowAt);
-        bytes.push(low);
+      points.push(...pointsOf(bin));
+      if (bin.samples > 0) {
+        bins.from.push(from + index * width);
+        bins.low.push(bin.low);
+        bins.high.push(bin.high);
+        bins.mean.push(bin.sum / bin.samples);
       }
-      if (lowAt !== highAt) {
-        t.push(highAt);
-        bytes.push(high);
-      }
-      if (lowAt > highAt) {
-        t.push(lowAt);
-        bytes.push(low);
-      }
-      bins.from.push(from + index * width);
-      bins.low.push(low);
-      bins.high.push(high);
-      bins.mean.push(bin.sum / bin.samples);
     }
-    return { t, bytes, bins };
+    return {
+      t: points.map(([t]) => t),
+      bytes: points.map(([, bytes]) => bytes),
+      bins
+    };
   }
+}
+
+function pointsOf(bin: Bin): [t: number, bytes: number | null][] {
+  const { low, lowAt, high, highAt, unknownAt } = bin;
+  const points: [number, number | null][] = [];
+  if (bin.samples > 0) {
+    points.push([lowAt, low]);
+    if (highAt !== lowAt) {
+      points.push([highAt, high]);
+    }
+  }
+  if (!Number.isNaN(unknownAt)) {
+    points.push([unknownAt, null]);
+  }
+  return points.sort(([one], [other]) => one - other);
 }

@@ -16,6 +16,7 @@ import {
   type Range,
   type Slices
 } from './context';
+import { HeldFigures } from './held-figures';
 import { LineThinner, type DrawnLine } from './line-thinner';
 import { honouredBy as ruleOf, type Exception } from './honoured';
 import { endOfWorker } from './lost-worker';
@@ -29,6 +30,11 @@ import type { ParamsOf } from '../../wire/question';
 const MOST_POINTS = 1200;
 const MOST_POINTS_IN_ALL = 20_000;
 const MOST_LOST = 100;
+/**
+ * For so long a sample of memory counts at most. Workers at rest tell every 2 s, those of a large Dask cluster less often; who tells nothing
+ * for longer may have had any amount meanwhile, so that nothing is drawn.
+ */
+const HOLD_SECONDS = 15;
 /** Shares of the memory limit at which workers act; as in Dask. */
 const TARGET = 0.6;
 const SPILL = 0.7;
@@ -60,20 +66,21 @@ export function* foldMemory(
   const now = newest(log, last, filter.workers);
   const lost = lostWorkers(context, last, range);
   const byWorker = yield* samplesByWorker(memory, filter.workers, measure);
-  const series: Series[] = [clusterSeries(log, byWorker, range)];
+  const ranges = { of: range, drawn: drawnRange(range, params) };
+  const series: Series[] = [clusterSeries(log, byWorker, ranges)];
   if (params.show === 'workers') {
     const points = Math.min(
       MOST_POINTS,
       Math.max(16, Math.floor(MOST_POINTS_IN_ALL / byWorker.size))
     );
     for (const [worker, samples] of byWorker) {
-      series.push(workerSeries(log, worker, samples, range, points));
+      series.push(workerSeries(log, worker, samples, ranges, points));
     }
   }
   const ofSelection =
     measure === 'managed' && (filter.bySpan || filter.byFunction);
   if (ofSelection) {
-    series.push(yield* selectionSeries(context, stored, range));
+    series.push(yield* selectionSeries(context, stored, ranges));
   }
   const runs = yield* memoryRuns(recordings, recorded);
   return {
@@ -127,6 +134,36 @@ function memoryRange(context: FoldContext): Range {
   return { from: Math.min(first, moment.begin), to: moment.newest };
 }
 
+/** What is asked for: figures are of all of the range, what is drawn may be a part of it. */
+type Ranges = { readonly of: Range; readonly drawn: Range };
+
+function drawnRange(
+  { from, to }: Range,
+  { from: left = -Infinity, to: right = Infinity }: ParamsOf<'memory'>
+): Range {
+  return { from: Math.max(from, left), to: Math.min(to, right) };
+}
+
+/** One line: its points to draw, and its figures. */
+class MeasuredLine {
+  private readonly _drawn: LineThinner;
+  private readonly _figures: HeldFigures;
+
+  constructor({ of, drawn }: Ranges, points: number, holdSeconds: number) {
+    this._drawn = new LineThinner(drawn, points, holdSeconds);
+    this._figures = new HeldFigures(of, holdSeconds);
+  }
+
+  add(t: number, bytes: number): void {
+    this._drawn.add(t, bytes);
+    this._figures.add(t, bytes);
+  }
+
+  drawn(): Omit<Series, 'name' | 'worker'> {
+    return { ...this._drawn.drawn(), ...this._figures.figures() };
+  }
+}
+
 type Samples = { readonly t: number[]; readonly bytes: number[] };
 
 /** Rows of a table, as they were when the fold began. */
@@ -173,9 +210,9 @@ function* samplesByWorker(
 function clusterSeries(
   log: LogStore,
   byWorker: ReadonlyMap<number, Samples>,
-  range: Range
+  ranges: Ranges
 ): Series {
-  const line = new LineThinner(range, MOST_POINTS);
+  const line = new MeasuredLine(ranges, MOST_POINTS, HOLD_SECONDS);
   const newest = new Map<number, number>();
   let sum = 0;
   let unknown = 0;
@@ -240,15 +277,13 @@ function* figuresInTime(
 function workerSeries(
   log: LogStore,
   worker: number,
-  samples: Samples,
-  range: Range,
+  { t, bytes }: Samples,
+  ranges: Ranges,
   points: number
 ): Series {
-  return {
-    name: workerName(log, worker),
-    worker,
-    ...drawn(samples, range, points)
-  };
+  const line = new MeasuredLine(ranges, points, HOLD_SECONDS);
+  t.forEach((at, i) => line.add(at, bytes[i]!));
+  return { name: workerName(log, worker), worker, ...line.drawn() };
 }
 
 function drawn({ t, bytes }: Samples, range: Range, points: number): DrawnLine {
@@ -264,10 +299,11 @@ function drawn({ t, bytes }: Samples, range: Range, points: number): DrawnLine {
 function* selectionSeries(
   context: FoldContext,
   stored: RowsOf<'stored'>,
-  range: Range
+  ranges: Ranges
 ): Slices<Series> {
   const { log, filter } = context;
-  const line = new LineThinner(range, MOST_POINTS);
+  // What is kept is known at any time, by what was stored and released.
+  const line = new MeasuredLine(ranges, MOST_POINTS, Infinity);
   let sum = 0;
   const change = (time: number, by: number): void => {
     sum += by;
@@ -310,7 +346,7 @@ function* selectionSeries(
     }
     yield;
   }
-  leave(range.to);
+  leave(ranges.of.to);
   return { name: 'selection', worker: null, ...line.drawn() };
 }
 

@@ -1,6 +1,6 @@
 /** The memory lines as a plotly figure; colours are roles, texts are escaped. */
 import type { Trans } from '../../base/trans';
-import type { MemoryResult } from '../../wire/panel-link';
+import type { LineBins, MemoryResult } from '../../wire/panel-link';
 import {
   type Area,
   byteTicks,
@@ -12,7 +12,7 @@ import {
   type Place,
   timeTicks
 } from '../format';
-import { type Align, type Line, type LostMark } from './rows';
+import { type Align, cornersOf, type Line, type LostMark } from './rows';
 
 type MemoryFigure = {
   readonly data: readonly Readonly<Record<string, unknown>>[];
@@ -96,13 +96,14 @@ export function memoryFigure(
   const margin = { l: 60, r: showsLimits && !isNarrow ? 92 : 16, t: 10, b: 24 };
   const width = options.width - margin.l - margin.r;
   const height = (options.height || HEIGHT) - margin.t - margin.b;
+  const corners = lines.map(cornersOf);
   return {
-    data: lines.map(line => ({
+    data: lines.map((line, index) => ({
       type: 'scatter',
       mode: 'lines',
       name: plotText(line.label),
-      x: line.t,
-      y: line.bytes,
+      x: corners[index]!.t,
+      y: corners[index]!.bytes,
       connectgaps: false,
       hoverinfo: 'none',
       line: {
@@ -136,7 +137,7 @@ export function memoryFigure(
         ...(showsLimits && !isNarrow
           ? limitNotes(limits, trans, height / top)
           : []),
-        ...peakNotes(lines, align, trans, {
+        ...peakNotes(lines, corners, align, trans, {
           left: axis[0],
           right: axis[1],
           width,
@@ -376,6 +377,7 @@ type LineAxes = Area & {
 /** "before: peak 12.3 GiB at +21.8 s", at each run's highest sample, where it covers nothing. */
 function peakNotes(
   lines: readonly Line[],
+  corners: readonly Pick<Line, 't' | 'bytes'>[],
   align: Align,
   trans: Trans,
   axes: LineAxes
@@ -410,7 +412,7 @@ function peakNotes(
       ]
     };
   });
-  const drawn = lines.map(({ t, bytes }) =>
+  const drawn = corners.map(({ t, bytes }) =>
     t.map((at, sample) => {
       const value = bytes[sample] ?? null;
       return value === null ? null : placeOf(at, value);
@@ -442,38 +444,84 @@ function peakNotes(
   });
 }
 
+type Part = {
+  readonly label: string;
+  readonly colour: string;
+  readonly pattern?: string;
+  readonly t: readonly number[];
+  readonly bytes: readonly (number | null)[];
+  /** Where it has too many samples to draw each. */
+  readonly bins?: LineBins | undefined;
+};
+
+/** What a part has from each of its times on: of bins the mean, since the extremes of several parts are of different moments. */
+function stepsOf({
+  t,
+  bytes,
+  bins
+}: Part): (readonly [t: number, bytes: number | null])[] {
+  return bins === undefined
+    ? t.map((at, index) => [at, bytes[index] ?? null])
+    : [
+        ...bins.from.map((at, index) => [at, bins.mean[index]!] as const),
+        ...t.flatMap((at, index) =>
+          bytes[index] === null ? [[at, null] as const] : []
+        )
+      ].sort(([one], [other]) => one - other);
+}
+
+/** All parts at the same times: at one that a part does not have, it is as it was. Plotly would take it for zero. */
+function stacked(parts: readonly Part[]): {
+  readonly t: readonly number[];
+  readonly bytes: readonly (readonly number[])[];
+} {
+  const steps = parts.map(stepsOf);
+  const t = [...new Set(steps.flatMap(all => all.map(([at]) => at)))].sort(
+    (a, b) => a - b
+  );
+  const bytes = steps.map(all => {
+    let next = 0;
+    return t.map(at => {
+      while (next < all.length && all[next]![0] <= at) {
+        next += 1;
+      }
+      return all[next - 1]?.[1] ?? 0;
+    });
+  });
+  return { t, bytes };
+}
+
 /** Managed, unmanaged and spilled memory of the cluster, one upon the other. */
 export function breakdownFigure(
-  parts: readonly {
-    readonly label: string;
-    readonly colour: string;
-    readonly pattern?: string;
-    readonly t: readonly number[];
-    readonly bytes: readonly (number | null)[];
-  }[],
-  options: { readonly width: number }
-): MemoryFigure {
-  const length = Math.max(0, ...parts.map(part => part.bytes.length));
-  let highest = 0;
-  for (let index = 0; index < length; index += 1) {
-    highest = Math.max(
-      highest,
-      parts.reduce((sum, part) => sum + (part.bytes[index] ?? 0), 0)
-    );
+  parts: readonly Part[],
+  options: {
+    readonly width: number;
+    /** What is looked at; all of it if left out. */
+    readonly range?: readonly [number, number] | undefined;
   }
-  const from = Math.min(...parts.map(part => part.t[0] ?? 0), Infinity);
-  const to = Math.max(...parts.map(part => part.t.at(-1) ?? 0), 1);
-  const left = Number.isFinite(from) ? from : 0;
+): MemoryFigure {
+  const { t, bytes } = stacked(parts);
+  const highest = t.reduce(
+    (most, _, index) =>
+      Math.max(
+        most,
+        bytes.reduce((sum, part) => sum + part[index]!, 0)
+      ),
+    0
+  );
+  const left = t[0] ?? 0;
+  const to = Math.max(t.at(-1) ?? 0, 1);
+  const range = options.range ?? [left, withRoom(left, to)];
   return {
-    data: parts.map(part => ({
+    data: parts.map((part, index) => ({
       type: 'scatter',
       mode: 'lines',
       stackgroup: 'memory',
       name: part.label,
-      x: part.t,
-      y: part.bytes.map(value => value ?? 0),
+      x: t,
+      y: bytes[index]!,
       hoverinfo: 'none',
-      line: { width: 0.5, color: part.colour },
+      line: { width: 0.5, color: part.colour, shape: 'hv' },
       fillcolor: part.colour,
       ...(part.pattern === undefined
         ? {}
@@ -493,8 +541,14 @@ export function breakdownFigure(
       dragmode: false,
       margin: { l: 60, r: 16, t: 6, b: 22 },
       xaxis: {
-        ...timeAxis(left, to, formatTick, options.width - 76, 16),
-        range: [left, withRoom(left, to)]
+        ...timeAxis(
+          options.range?.[0] ?? left,
+          options.range?.[1] ?? to,
+          formatTick,
+          options.width - 76,
+          16
+        ),
+        range
       },
       yaxis: byteAxis(
         Math.max(highest * 1.05, 1),

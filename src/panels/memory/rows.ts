@@ -38,6 +38,8 @@ export type Line = {
   readonly label: string;
   readonly t: readonly number[];
   readonly bytes: readonly (number | null)[];
+  /** Each point holds until the next one (null: nothing is known from there on); else lines between points are straight. */
+  readonly holds: boolean;
   /** A labelled run, in order of recording; null for cluster and workers. */
   readonly run: number | null;
   /** Place in the order of colours and dashes. */
@@ -73,6 +75,7 @@ export function memoryLines(
           : run.label,
       t: run.t.map(at => at - shift),
       bytes: run.bytes,
+      holds: false,
       run: run.run,
       place,
       isRecording: run.stopped === null,
@@ -98,10 +101,11 @@ export function memoryLines(
           label: seriesLabel(item, isLocal, trans),
           t: item.t,
           bytes: item.bytes,
+          holds: true,
           run: null,
           place,
           isRecording: false,
-          peak: peakOf(item.t, item.bytes),
+          peak: peakOf(item),
           bins: item.bins ?? null
         }));
   return [...series, ...runs].filter(line => !hidden.has(line.key));
@@ -206,34 +210,64 @@ export function measureWord(measure: string, trans: Trans): string {
   return wordsOf(measure, trans)?.word ?? measure;
 }
 
-function peakOf(
-  t: readonly number[],
-  bytes: readonly (number | null)[]
-): Line['peak'] {
+/** An observer of before tells what is drawn, and no more. */
+function peakOf(series: MemoryResult['series'][number]): Line['peak'] {
+  if (series.peak !== undefined) {
+    const { peak, peakAt } = series;
+    return peak === null
+      ? null
+      : { t: peakAt ?? 0, bytes: peak, isFromBefore: false };
+  }
   let best: Line['peak'] = null;
-  bytes.forEach((value, index) => {
+  series.bytes.forEach((value, index) => {
     if (value !== null && (best === null || value > best.bytes)) {
-      best = { t: t[index] ?? 0, bytes: value, isFromBefore: false };
+      best = { t: series.t[index] ?? 0, bytes: value, isFromBefore: false };
     }
   });
   return best;
 }
 
-/** The value of a line at `t`, straight between its samples; null outside them. */
-export function valueAt(line: Line, t: number): number | null {
+/** What a line has at `t`; unknown: within it, where no sample was; null: outside it. */
+export function valueAt(line: Line, t: number): number | 'unknown' | null {
   const { t: times, bytes } = line;
   const last = times.length - 1;
   if (t < (times[0] ?? 0) || t > (times[last] ?? 0)) {
     return null;
   }
   const low = Math.max(0, Math.min(last, placeAmong(times, t)) - 1);
+  if (line.holds) {
+    const held = times[low + 1] === t ? low + 1 : low;
+    return bytes[held] ?? 'unknown';
+  }
   const high = Math.min(last, low + 1);
   const [a, b] = [bytes[low] ?? null, bytes[high] ?? null];
   const width = (times[high] ?? 0) - (times[low] ?? 0);
   if (a === null || b === null || width <= 0) {
-    return a ?? b;
+    return a ?? b ?? 'unknown';
   }
   return a + ((b - a) * (t - (times[low] ?? 0))) / width;
+}
+
+/** The corners of a line as it is drawn, with a null where it breaks off. */
+export function cornersOf({
+  t,
+  bytes,
+  holds
+}: Pick<Line, 't' | 'bytes' | 'holds'>): Pick<Line, 't' | 'bytes'> {
+  if (!holds) {
+    return { t, bytes };
+  }
+  const corners = { t: [] as number[], bytes: [] as (number | null)[] };
+  t.forEach((at, index) => {
+    const [before, value] = [bytes[index - 1] ?? null, bytes[index] ?? null];
+    if (before !== null && before !== value) {
+      corners.t.push(at);
+      corners.bytes.push(before);
+    }
+    corners.t.push(at);
+    corners.bytes.push(value);
+  });
+  return corners;
 }
 
 /** Whether a run was never higher than when it began: its peak is memory from before it. */
@@ -567,8 +601,8 @@ export function tableOf(
     none,
     bytes(item.bytes[0] ?? null),
     bytes(item.bytes.at(-1) ?? null),
-    bytes(peakOf(item.t, item.bytes)?.bytes ?? null),
-    none,
+    bytes(peakOf(item)?.bytes ?? null),
+    bytes(item.mean ?? null),
     none,
     text(measureWord(result.measure, trans))
   ]);

@@ -216,18 +216,23 @@ function LinesCard(
         key: line.key,
         mark: <LineMark line={line} isHidden={false} />,
         label: line.label,
-        text: binText(line, cursor.t, trans) ?? formatBytes(value)
+        text:
+          value === 'unknown'
+            ? trans.__('no sample')
+            : (binText(line, cursor.t, trans) ?? formatBytes(value))
       }))}
       onGone={props.onGone}
     >
-      {rows.length === 2 && a !== undefined && b !== undefined && (
-        <tr>
-          <th scope="row">{trans.__('difference')}</th>
-          <td>
-            <strong>{signed((b.value ?? 0) - (a.value ?? 0))}</strong>
-          </td>
-        </tr>
-      )}
+      {rows.length === 2 &&
+        typeof a?.value === 'number' &&
+        typeof b?.value === 'number' && (
+          <tr>
+            <th scope="row">{trans.__('difference')}</th>
+            <td>
+              <strong>{signed(b.value - a.value)}</strong>
+            </td>
+          </tr>
+        )}
       {props.lost.slice(0, MOST_TOLD).map(({ key, sentence }) => (
         <tr key={key}>
           <td colSpan={2} className="sw-Memory-lostSentence">
@@ -343,9 +348,7 @@ function Breakdown(props: {
             'kind' in mark
               ? { colour: '--sw-kind-disk', pattern: '-' }
               : { colour: mark.property };
-          return series === undefined
-            ? []
-            : [{ ...look, label, t: series.t, bytes: series.bytes }];
+          return series === undefined ? [] : [{ ...look, ...series, label }];
         }),
         { width }
       ),

@@ -38,6 +38,7 @@ const line = (of: Partial<Line>): Line => ({
   label: 'one',
   t: [0, 1, 8],
   bytes: [1, 2, 3],
+  holds: false,
   run: 1,
   place: 0,
   isRecording: false,
@@ -131,6 +132,19 @@ describe('the lines of memory', () => {
         name: 'cluster',
         line: { color: '--sw-fn-2', dash: 'solid', width: 1.5 }
       }
+    ]);
+  });
+
+  it('go up and down where they were measured, and nowhere between, unless they are of a run', () => {
+    const of = { t: [0, 100, 101], bytes: [1, 2, 2] };
+    const [run, cluster] = drawn([
+      line(of),
+      series({ ...of, holds: true })
+    ]).data;
+    expect([run!.x, run!.y]).toEqual([of.t, of.bytes]);
+    expect([cluster!.x, cluster!.y]).toEqual([
+      [0, 100, 100, 101],
+      [1, 1, 2, 2]
     ]);
   });
 
@@ -665,20 +679,51 @@ describe('what memory is made of', () => {
         type: 'scatter',
         mode: 'lines',
         name: 'unmanaged',
-        x: unmanaged.t,
-        y: [GiB, 0, 2 * GiB],
+        // (at the same times, from each on: plotly adds up what is at one)
+        x: [2, 3, 4, 5],
+        y: [GiB, 0, 0, 2 * GiB],
         fillcolor: '--sw-unmanaged-old',
-        line: { color: '--sw-unmanaged-old' }
+        line: { color: '--sw-unmanaged-old', shape: 'hv' }
       },
       {
         name: 'spilled',
-        y: spilled.bytes,
+        x: [2, 3, 4, 5],
+        y: [GiB, 4 * GiB, GiB, GiB],
         fillpattern: { shape: '-', bgcolor: '--sw-kind-disk' }
       }
     ]);
     expect(data[0]).not.toHaveProperty('fillpattern');
     expect(data[0]!.stackgroup).toBeTruthy();
     expect(data[1]!.stackgroup).toBe(data[0]!.stackgroup);
+  });
+
+  it('adds up means where there are too many samples to draw each', () => {
+    const bins = {
+      seconds: 2,
+      from: [0, 2, 8],
+      low: [1, 1, 1],
+      high: [9, 9, 9],
+      mean: [4, 5, 6]
+    };
+    const of = (t: number[], bytes: (number | null)[]) => ({
+      ...unmanaged,
+      t,
+      bytes,
+      bins
+    });
+    const { data } = breakdownFigure(
+      [
+        of([0, 1, 2, 4, 8], [1, 9, 1, null, 9]),
+        of([1, 1.5, 3, 4, 9], [9, 1, 9, null, 1])
+      ],
+      { width: 876 }
+    );
+    for (const { x, y } of data) {
+      expect([x, y]).toEqual([
+        [0, 2, 4, 8],
+        [4, 5, 0, 6]
+      ]);
+    }
   });
 
   it('has room for the highest sum, and for all of their time', () => {

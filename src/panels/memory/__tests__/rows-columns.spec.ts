@@ -11,6 +11,7 @@ import {
 } from '../../format';
 import {
   binText,
+  cornersOf,
   differenceRow,
   measureWord,
   memoryLines,
@@ -121,6 +122,7 @@ describe('the lines of memory', () => {
         label: 'one (spilled)',
         t: [0, 1, 6],
         bytes: one.bytes,
+        holds: false,
         run: 11,
         place: 0,
         isRecording: false,
@@ -132,6 +134,7 @@ describe('the lines of memory', () => {
         label: 'two (managed)',
         t: [0, 3],
         bytes: two.bytes,
+        holds: false,
         run: 12,
         place: 1,
         isRecording: true,
@@ -143,6 +146,7 @@ describe('the lines of memory', () => {
         label: 'none yet (process)',
         t: [],
         bytes: [],
+        holds: false,
         run: 13,
         place: 2,
         isRecording: true,
@@ -160,6 +164,7 @@ describe('the lines of memory', () => {
         label: 'cluster',
         t: [1, 2, 4],
         bytes: result.series[0]!.bytes,
+        holds: true,
         run: null,
         place: 0,
         isRecording: false,
@@ -259,6 +264,21 @@ describe('the lines of memory', () => {
     ]);
     const gap = { t: [0, 2, 4], bytes: [null, 6, null] } as unknown as Line;
     expect([valueAt(gap, 1), valueAt(gap, 3)]).toEqual([6, 6]);
+  });
+
+  it('of the cluster hold between samples, and are not known in a gap', () => {
+    const held = { t: [1, 3, 6, 8], bytes: [5, 7, null, 6], holds: true };
+    const at = (t: number) => valueAt(held as unknown as Line, t);
+    expect([0.9, 1, 2.9, 3, 5.9].map(at)).toEqual([null, 5, 5, 7, 7]);
+    expect([6, 7.9, 8, 8.1].map(at)).toEqual(['unknown', 'unknown', 6, null]);
+    // Drawn so: no slope, and nothing where nothing is known.
+    expect(cornersOf(held)).toEqual({
+      t: [1, 3, 3, 6, 6, 8],
+      bytes: [5, 5, 7, 7, null, 6]
+    });
+    expect(cornersOf({ t: [1, 2], bytes: [5, 5], holds: true }).t).toEqual([
+      1, 2
+    ]);
   });
 
   it('say of a bin what its samples are, and nothing between bins', () => {
