@@ -93,7 +93,7 @@ const ROLES = {
   'kind-transfer': ['#d32f3f', '#ff5f6b'],
   'kind-disk': ['#d97200', '#ff9d2e'],
   'kind-serialize': ['#757575', '#a3a3a3'],
-  'kind-import': ['#789c96', '#bec4b2'],
+  'kind-import': ['#789c96', '#deead8'],
   'kind-cpu': ['#2f6db5', '#6ba6e8'],
   'kind-compute': ['#64a078', '#46783c'],
   'kind-core': ['#22324a', '#8090a8'],

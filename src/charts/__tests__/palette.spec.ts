@@ -88,11 +88,11 @@ it.each(SHADES)('draws importing quieter than what matters more: %s', shade => {
   for (const kind of ['cpu', 'transfer', 'disk', 'blocked'] as const) {
     expect(chroma(kinds.import)).toBeLessThan(chroma(kinds[kind]));
   }
-  const loudness = (colour: string) =>
-    contrast(rgb(colour), BACKGROUND[shade]);
-  // In the dark no quieter colour is apart from all others for all eyes.
-  const louder = shade === 'light' ? 'cpu' : 'blocked';
-  expect(loudness(kinds.import)).toBeLessThan(loudness(kinds[louder]));
+  if (shade === 'light') {
+    const loudness = (colour: string) =>
+      contrast(rgb(colour), BACKGROUND[shade]);
+    expect(loudness(kinds.import)).toBeLessThan(loudness(kinds.cpu));
+  }
 });
 
 it.each(SHADES)(
