@@ -86,6 +86,8 @@ export type SpanNode = {
   readonly running: number;
   /** How many of them were cancelled. */
   readonly runningCancelled: number;
+  /** Needed, and neither done nor begun. */
+  readonly waiting: number;
   readonly failed: number;
   /** Of how many tasks the failed runs are; undefined: an observer of before has not told. */
   readonly failedTasks: number | undefined;
@@ -168,7 +170,8 @@ export function spanTree(
       row.origin !== 'default' ||
       row.tasks > 0 ||
       row.executions > 0 ||
-      row.running > 0
+      row.running > 0 ||
+      (row.waiting ?? 0) > 0
   );
   const clientOf = (row: TreeRow) =>
     row.client === null ? undefined : result.clients[row.client];
@@ -265,6 +268,7 @@ function ownFigures(row: SpanRow, within: readonly SpanRow[]) {
     executions: own(each => each.executions),
     running: own(each => each.running),
     runningCancelled: own(each => each.runningCancelled ?? 0),
+    waiting: own(each => each.waiting ?? 0),
     failed: own(each => each.failed),
     ...(row.failedTasks !== undefined && {
       failedTasks: own(each => each.failedTasks ?? 0)
@@ -527,6 +531,7 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
     executions: sum(row => row.executions),
     running: sum(row => row.running),
     runningCancelled: sum(row => row.runningCancelled ?? 0),
+    waiting: sum(row => row.waiting ?? 0),
     failed: sum(row => row.failed),
     failedTasks: rows.every(
       row =>

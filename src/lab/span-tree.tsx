@@ -477,6 +477,9 @@ function description(
   if (node.running > 0) {
     parts.push(runningText(node.running, node.runningCancelled, trans));
   }
+  if (node.waiting > 0) {
+    parts.push(trans.__('%1 waiting', formatCount(node.waiting)));
+  }
   if (node.failed > 0) {
     parts.push(failedText(node, trans));
   }

@@ -23,7 +23,7 @@ const NAMES: readonly TableName[] = ['clients', 'spans', 'workers', 'lanes'];
  * is as new as the rest of its answer: rows of `memory` come all the time, also while no task runs.
  */
 const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
-  spans: WORK,
+  spans: [...WORK, 'progress'],
   summary: WORK,
   'task-stream': [...WORK, 'gaps', 'clocks'],
   tasks: [...NAMES, 'runs', 'parts', 'events'],
@@ -33,7 +33,9 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   profile: [...NAMES, 'samples', 'fine', 'runs', 'parts', 'running'],
   memory: [...NAMES, 'memory', 'stored', 'memoryRuns', 'memorySamples'],
   transfers: ['transfers', 'workers'],
-  system: ['system', 'workers']
+  system: ['system', 'workers'],
+  // (of a source that does not tell, what ran)
+  progress: [...NAMES, 'progress', 'runs', 'running']
 };
 
 /** Views that tell how long tasks have been running. */

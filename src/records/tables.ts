@@ -467,6 +467,27 @@ export const TABLES = {
       waits: 'u8'
     },
     bound: { rows: LARGEST_U16, then: 'replaced' }
+  },
+  /**
+   * State, as `running`: from t on so many tasks of this function and of the span `within` are so far; the newest row of both replaces the one
+   * before. function none: any. memory: of those done, how many results are kept; running: those that workers have said they have begun; waiting: needed, and
+   * neither done nor begun; dropped: neither done nor failed when nobody needed them any more. A task that runs again to make up for a loss is not
+   * done. A row of `within` none says that what was told is not kept up, and counts nothing. Written as `waiting` is, and once when the cluster ends.
+   */
+  progress: {
+    number: 33,
+    columns: {
+      t: f64Of<Seconds>(),
+      function: 'u32',
+      within: u32Of<SpanId>(),
+      done: 'u32',
+      memory: 'u32',
+      running: 'u32',
+      waiting: 'u32',
+      failed: 'u32',
+      dropped: 'u32'
+    },
+    bound: { rows: 65_536, then: 'replaced' }
   }
   // Numbers that are promised: 27 ownSamples, 28 snippets.
 } as const satisfies Record<string, TableDescription>;

@@ -60,6 +60,8 @@ export type GraphSubmitted = {
   readonly userPriority: Int32Array | null;
   /** The task's function. Its average duration is the estimate for the task. */
   readonly functionIds: Uint32Array;
+  /** With which others each is counted, see `Tallies`; left out: all with one another. */
+  readonly tallies?: Uint16Array;
   /** How often to run it again after an error; null: never. */
   readonly retries: Uint8Array | null;
   /** Index + 1 into `restrictionSets`, 0: none; null: all 0. */

@@ -310,7 +310,11 @@ export class GraphIntake {
     graph: OpenGraph
   ): void {
     const { taskIds, userPriority, retries, restrictions, data, users } = event;
+    const { tallies } = event;
     const tasks = s.tasks;
+    if (tallies !== undefined) {
+      s.tallies.ensure(extentOf(tallies));
+    }
     tasks.ensure(extentOf(taskIds));
     if (this._places.length < tasks.capacity) {
       this._places = grownColumn(this._places, tasks.capacity);
@@ -328,7 +332,8 @@ export class GraphIntake {
         s.durations.rowOf(event.functionIds[i]!),
         data !== null && data[i] === 1
           ? TaskFlag.Open | TaskFlag.Data
-          : TaskFlag.Open
+          : TaskFlag.Open,
+        tallies?.[i]
       );
       this._places[task] = graph.tasks.length;
       graph.tasks.push(task);
@@ -444,10 +449,10 @@ function checkFree(s: SchedulerState, task: number): void {
   );
 }
 
-function extentOf(taskIds: Int32Array): number {
+function extentOf(ids: Int32Array | Uint16Array): number {
   let extent = 0;
-  for (let i = 0; i < taskIds.length; i++) {
-    extent = Math.max(extent, taskIds[i]! + 1);
+  for (let i = 0; i < ids.length; i++) {
+    extent = Math.max(extent, ids[i]! + 1);
   }
   return extent;
 }

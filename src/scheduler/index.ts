@@ -6,6 +6,7 @@ export { DEFAULT_OPTIONS, type SchedulerOptions } from './options';
 export { CheapestPlacement } from './placement';
 export { FailureReason, holdsInputs, TaskState } from './task-state';
 export { NONE } from './edge-table';
+export type { TallyCounts } from './tallies';
 export type { TaskTable } from './task-table';
 export { MOST_NEEDS } from './waiting-tasks';
 export type { WorkerRecord } from './worker-table';

@@ -15,6 +15,7 @@ import { Recommendations } from './recommendations';
 import { ResourceQueues } from './resource-queues';
 import { Restrictions } from './restrictions';
 import { ResultSizes } from './result-sizes';
+import { Tallies } from './tallies';
 import { FailureReason, TaskState } from './task-state';
 import { TaskFlag, TaskTable } from './task-table';
 import { Int32Queue } from '../base/int-queue';
@@ -51,6 +52,7 @@ export class SchedulerState {
     this.tasks,
     this.restrictions
   );
+  readonly tallies = new Tallies();
   /** Tasks in `Waiting`. */
   waitingCount = 0;
   /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */

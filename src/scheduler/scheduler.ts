@@ -36,6 +36,7 @@ import type { MoveListener, StoryLine } from './transition-log';
 import { settle } from './transitions';
 import type { UnrunFailure } from './unrun-failures';
 import { validateState } from './validate-state';
+import { countByTally, type TallyCounts } from './tallies';
 import { waitingTasks } from './waiting-tasks';
 import {
   replicasChanged,
@@ -201,6 +202,11 @@ export class Scheduler {
     heldUp: ReadonlyMap<number, number>
   ): ReturnType<typeof waitingTasks> {
     return waitingTasks(this._state, heldUp);
+  }
+
+  /** How far tasks are, by the tallies that they came with. Looks at all tasks. */
+  countByTally(): TallyCounts {
+    return countByTally(this._state.tasks, this._state.tallies);
   }
 
   /** One of the tasks that {@link Scheduler.unplacedCount} counts, or NONE. */

@@ -51,7 +51,7 @@ const MOST_NARROW = 2 ** 16 - 1;
 const MOST_NARROW_INDEX = 2 ** 15 - 1;
 
 /**
- * Everything the scheduler knows of tasks: one row per task id, one typed array per field; no object per task. 78 bytes a task and 16 an
+ * Everything the scheduler knows of tasks: one row per task id, one typed array per field; no object per task. 80 bytes a task and 16 an
  * edge. Columns are replaced when the table grows: do not keep one across a call of {@link TaskTable.ensure}. Those with two types are
  * narrow until a number comes that they cannot hold: few clusters have a result of 4 GiB, or a task of 65,536 inputs.
  */
@@ -64,6 +64,8 @@ export class TaskTable {
   rank = new Float64Array(0);
   /** The client that submitted it. */
   client = new Uint16Array(0);
+  /** With which others it is counted, see `Tallies`. */
+  tally = new Uint16Array(0);
   /** Its function's row in `FunctionDurations`. */
   functionRow: Uint16Array | Uint32Array = new Uint16Array(0);
   /** The first of its rows in {@link TaskTable.edges}, or NO_INPUTS. */
@@ -131,6 +133,7 @@ export class TaskTable {
     this.flags = grownColumn(this.flags, capacity);
     this.rank = grownColumn(this.rank, capacity);
     this.client = grownColumn(this.client, capacity);
+    this.tally = grownColumn(this.tally, capacity);
     this.functionRow = grownColumn(this.functionRow, capacity);
     this.firstInput = grownColumn(this.firstInput, capacity);
     this.firstDependent = grownColumn(this.firstDependent, capacity, NONE);
@@ -158,12 +161,14 @@ export class TaskTable {
     rank: number,
     client: number,
     functionRow: number,
-    flags: number
+    flags: number,
+    tally = 0
   ): void {
     this.state[task] = TaskState.Released;
     this.flags[task] = flags;
     this.rank[task] = rank;
     this.client[task] = client;
+    this.tally[task] = tally;
     if (functionRow > MOST_NARROW && this.functionRow.BYTES_PER_ELEMENT === 2) {
       this.functionRow = widenedColumn(this.functionRow, Uint32Array);
     }

@@ -53,7 +53,7 @@ type Transition = (state: SchedulerState, task: number) => void;
 export const MOVES: readonly [TaskState, TaskState, Transition][] = [
   [Released, Waiting, startWaiting],
   [Released, Memory, enterMemory],
-  [Released, Forgotten, forget],
+  [Released, Forgotten, forgetReleased],
   [Waiting, Released, letInputsGo],
   [Waiting, NoWorker, enterNoWorker],
   [Waiting, Queued, placeInQueue],
@@ -75,7 +75,7 @@ export const MOVES: readonly [TaskState, TaskState, Transition][] = [
   [Memory, Released, leaveMemory],
   [Memory, Erred, loseErred],
   [Erred, Released, clearError],
-  [Erred, Forgotten, forget]
+  [Erred, Forgotten, forgetErred]
 ];
 
 const BY_PAIR: (Transition | undefined)[] = [];
@@ -414,6 +414,7 @@ function finishInMemory(s: SchedulerState, task: number): void {
   const worker = s.unlinkProcessing(task);
   if (!s.tasks.hasFlag(task, TaskFlag.Again)) {
     s.tasks.flags[task]! |= TaskFlag.Again;
+    s.tallies.done[s.tasks.tally[task]!]!++;
     s.stepsAhead++;
   }
   s.addReplica(task, worker);
@@ -582,6 +583,23 @@ function clearError(s: SchedulerState, task: number): void {
 }
 
 // ---- to Forgotten
+
+function forgetReleased(s: SchedulerState, task: number): void {
+  if (!s.tasks.hadResult(task)) {
+    s.tallies.dropped[s.tasks.tally[task]!]!++;
+  }
+  forget(s, task);
+}
+
+function forgetErred(s: SchedulerState, task: number): void {
+  const { flags, tally } = s.tasks;
+  if ((flags[task]! & TaskFlag.Placed) === 0) {
+    const of = tally[task]!;
+    s.tallies.failedAndGone[of]!++;
+    s.tallies.done[of]! -= flags[task]! & TaskFlag.Again ? 1 : 0;
+  }
+  forget(s, task);
+}
 
 function forget(s: SchedulerState, task: number): void {
   const tasks = s.tasks;

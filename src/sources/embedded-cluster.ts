@@ -1,4 +1,5 @@
 import type { BlockBuilder } from '../records/block-builder';
+import type { Row } from '../records/block';
 import type { SealedBlock } from '../records/log-writer';
 import {
   CapacityState,
@@ -297,6 +298,29 @@ export class EmbeddedClusterLog extends SourceLog {
     for (const row of rows) {
       this.table('waiting').append({ t: this.since(now), ...row });
     }
+  }
+
+  /** How far tasks are from now on, by function and span. */
+  progress(now: number, rows: readonly Omit<Row<'progress'>, 't'>[]): void {
+    for (const row of rows) {
+      this.table('progress').append({ t: this.since(now), ...row });
+    }
+  }
+
+  /** What the log says of that is not kept up from now on. */
+  progressUntold(now: number): void {
+    this.progress(now, [
+      {
+        function: NONE_U32,
+        within: NONE_U32 as SpanId,
+        done: 0,
+        memory: 0,
+        running: 0,
+        waiting: 0,
+        failed: 0,
+        dropped: 0
+      }
+    ]);
   }
 
   /** Whether, from now on, some task has no worker that may run it; told of each change. */

@@ -1,4 +1,4 @@
-import type { DenseTaskIds } from '../records/ids';
+import type { DenseTaskId, DenseTaskIds } from '../records/ids';
 import { ReportStatus } from '../records/enumerations';
 import { VersionedIds } from '../base/versioned-ids';
 import {
@@ -57,6 +57,9 @@ export type FakeTask = {
   reported: ReportStatus | null;
   reportedCause: number;
 };
+
+/** With which others a fake cluster counts a task that is not placed. */
+export const tallyOf = ({ number }: FakeTask): number => number % 5;
 
 const CLIENT = 7;
 const clientOf = ({ client }: SubmissionSpec): number => client ?? CLIENT;
@@ -176,6 +179,7 @@ export class FakeCluster implements IFakeSurroundings {
       data: null,
       userPriority: Int32Array.from(nodes, node => node.priority),
       functionIds: Uint32Array.from(nodes, (_, i) => i % 3),
+      tallies: Uint16Array.from(added, tallyOf),
       retries: Uint8Array.from(nodes, node => node.retries),
       restrictions: Uint16Array.from(nodes, node =>
         node.restriction ? sets.indexOf(node.restriction) + 1 : 0
@@ -270,6 +274,11 @@ export class FakeCluster implements IFakeSurroundings {
     return dense === NONE
       ? TaskState.Forgotten
       : this.scheduler.tasks.state[dense]!;
+  }
+
+  /** The task that the scheduler knows by this number, or has just forgotten. */
+  taskAt(dense: DenseTaskId): FakeTask {
+    return this._byOuter.get(this._ids.outer(dense))!;
   }
 
   /** The task and all its ancestors. */

@@ -133,6 +133,8 @@ export class SchedulerFixture {
       userPriority: Int32Array.from(fresh, n => options.priority?.[n] ?? 0),
       // One function per first letter: `a1` and `a2` are alike.
       functionIds: Uint32Array.from(fresh, name => name.charCodeAt(0)),
+      // `a` 1, `b` 2, …
+      tallies: Uint16Array.from(fresh, name => name.charCodeAt(0) & 31),
       retries: Uint8Array.from(fresh, name => options.retries?.[name] ?? 0),
       restrictions: Uint16Array.from(fresh, name => {
         const restriction = options.restrict?.[name];

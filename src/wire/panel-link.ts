@@ -80,7 +80,8 @@ const view = v.picklist([
   'memory',
   'summary',
   'transfers',
-  'system'
+  'system',
+  'progress'
   // Names that are promised: own-profile, logs.
 ]);
 
@@ -353,7 +354,8 @@ export type ViewResult =
   | MemoryResult
   | SummaryResult
   | TransfersResult
-  | SystemResult;
+  | SystemResult
+  | ProgressResult;
 
 /**
  * view `spans`: every span of the cluster with its own and its subtree's figures; rows in order of first appearance, parents before children.
@@ -398,6 +400,8 @@ export type SpanRow = {
   readonly running: number;
   /** How many of them were cancelled, as of {@link ClusterInfo}. */
   readonly runningCancelled?: number;
+  /** Tasks of the subtree that are needed, and neither done nor begun. Left out: none waits, or it is not known. */
+  readonly waiting?: number;
   /** Runs that failed, and tasks that failed without such a run. */
   readonly failed: number;
   /** Of how many tasks the runs are. Left out: none failed; or by an observer of before. */
@@ -974,6 +978,37 @@ export type LostWorker = {
   readonly memoryLimit: number;
   /** It was told to go; absent: nobody told it to. */
   readonly inOrder?: true;
+};
+
+/** Tasks, each counted once, however often it ran. */
+export type TaskCounts = {
+  readonly done: number;
+  /** Workers have begun them, as far as they have said. */
+  readonly running: number;
+  /** Needed, and neither done nor begun. Null: not known. */
+  readonly waiting: number | null;
+  readonly failed: number;
+  /** Neither done nor failed when nobody needed them any more: cancelled, or what needed them was. */
+  readonly dropped: number;
+  /** Of those done, how many results are kept. Null: not known. */
+  readonly memory: number | null;
+};
+
+/** view `progress`: how far the tasks of each function are, and those of all. In the order of first appearance. */
+export type ProgressResult = {
+  readonly view: 'progress';
+  readonly functions: readonly (TaskCounts & {
+    readonly function: string;
+    readonly slot: number;
+    readonly round: number;
+  })[];
+  /** Of the functions that have no row of their own, for there are more than 1,000. Left out: all have one. */
+  readonly others?: TaskCounts & { readonly functions: number };
+  readonly total: TaskCounts;
+  /** How many tasks the filter hides. */
+  readonly hidden: number;
+  /** When the counts were told, in seconds since the cluster's start; null: they are of runs that have ended and go on, each time that a task ran. */
+  readonly toldAt: number | null;
 };
 
 /**

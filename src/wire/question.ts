@@ -55,7 +55,8 @@ const READERS = {
   },
   summary: {},
   transfers: {},
-  system: {}
+  system: {},
+  progress: {}
 } as const satisfies Record<ViewName, Readonly<Record<string, Reader>>>;
 
 export type ParamsOf<V extends ViewName> = {

@@ -27,6 +27,7 @@ type Drawn = Readonly<
   >
 > & {
   readonly stored: Row[];
+  readonly progress: Row[];
 };
 
 /**
@@ -46,7 +47,8 @@ function drawn(seed: number, isTold = false): { rows: Drawn; log: LogStore } {
     samples: [],
     transfers: [],
     system: [],
-    stored: []
+    stored: [],
+    progress: []
   };
   const clock = [0, 0];
   for (let run = 0; run < 60; run++) {
@@ -84,6 +86,12 @@ function drawn(seed: number, isTold = false): { rows: Drawn; log: LogStore } {
         coreWait: half / 4
       });
     }
+    rows.progress.push({
+      function: fn,
+      within: span,
+      done: run + 1,
+      waiting: 1000 * lane
+    });
     const second = Math.floor(start);
     rows.samples.push({
       second,
@@ -180,7 +188,8 @@ function drawn(seed: number, isTold = false): { rows: Drawn; log: LogStore } {
     ],
     ['stored', rows.stored],
     ['transfers', rows.transfers],
-    ['system', rows.system]
+    ['system', rows.system],
+    ['progress', rows.progress]
   ] as const;
   tables
     .filter(([, of]) => of.length > 0)
@@ -434,6 +443,24 @@ const checks: Readonly<
     );
     expect(sum(result.lines.map(line => line.rows))).toBe(wanted.length);
     expect(sum(told)).toBeCloseTo(sum(wanted.map(bytes)), 6);
+  },
+  progress: (used, rows, log, asked) => {
+    const { result } = answer(log, 'progress', asked);
+    if (result.view !== 'progress') {
+      throw new Error(result.view);
+    }
+    // The newest row of each function and span.
+    const newest = new Map(
+      rows.progress.map(row => [`${row.function} ${row.within}`, row])
+    );
+    const wanted = [...newest.values()].filter(row =>
+      passes(used, { ...row, span: row['within']! })
+    );
+    for (const count of ['done', 'waiting'] as const) {
+      expect(result.total[count]).toBe(
+        sum(wanted.map(row => Number(row[count])))
+      );
+    }
   },
   'memory: others': (used, _rows, log, asked) => {
     const { result } = answer(log, 'memory', asked);

@@ -3,6 +3,7 @@ import type { FoldContext, Honoured, Slices } from './context';
 import { foldFineMetrics } from './fine-metrics';
 import { foldMemory } from './memory';
 import { foldProfile } from './profile';
+import { foldProgress } from './progress';
 import { foldRecords } from './records';
 import { foldSpans } from './spans';
 import { foldSummary } from './summary';
@@ -62,5 +63,7 @@ export function foldView(
       return foldTransfers(context);
     case 'system':
       return foldSystem(context);
+    case 'progress':
+      return foldProgress(context);
   }
 }

@@ -29,6 +29,9 @@ const wholeTransfers = notFiltered(
 const wholeProcess = notFiltered(
   'What the system counts for a process is of all that it does.'
 );
+const wholeTasks = notFiltered(
+  'How far tasks are is counted now, and of all workers.'
+);
 const processMemory = notFiltered(
   'The memory of a process has no owner: it is shown whole.'
 );
@@ -144,6 +147,13 @@ export const HONOURED: Readonly<
     function: wholeProcess,
     worker: WHOLLY,
     status: wholeProcess
+  },
+  progress: {
+    time: wholeTasks,
+    span: WHOLLY,
+    function: WHOLLY,
+    worker: wholeTasks,
+    status: wholeTasks
   }
 };
 
@@ -174,6 +184,12 @@ const EXCEPTIONS = {
   storedDropped: approximate('The oldest changes of results are forgotten.'),
   transfers: approximate('The oldest transfers are forgotten.'),
   system: approximate('The oldest figures of processes are forgotten.'),
+  progressNotTold: approximate(
+    'The source does not tell how far tasks are: runs are counted, a task each time that it ran.'
+  ),
+  progressOthers: approximate(
+    'Functions and spans came when there were 65,535 of them together: their tasks are under “others”, in no span.'
+  ),
   recordedRuns: approximate('Recorded runs are shown whole, of all workers.')
 } as const satisfies Record<string, Rule>;
 
@@ -211,7 +227,8 @@ const FROM_ROWS: Readonly<
   spans: { always: [], narrowed: [] },
   summary: { always: [], narrowed: [] },
   transfers: { always: ['transfers'], narrowed: [] },
-  system: { always: ['system'], narrowed: [] }
+  system: { always: ['system'], narrowed: [] },
+  progress: { always: [], narrowed: [] }
 };
 
 function goneRows(

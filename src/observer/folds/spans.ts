@@ -58,6 +58,7 @@ class SpanSums {
   tasks = 0;
   running = 0;
   runningCancelled = 0;
+  waiting = 0;
   runningSeconds = 0;
   failed = 0;
   failedTasks = 0;
@@ -91,6 +92,7 @@ class SpanSums {
     this.tasks += other.tasks;
     this.running += other.running;
     this.runningCancelled += other.runningCancelled;
+    this.waiting += other.waiting;
     this.runningSeconds += other.runningSeconds;
     this.failed += other.failed;
     this.failedTasks += other.failedTasks;
@@ -260,7 +262,7 @@ function* accountSpans(
     range: { from: moment.begin, to: moment.end },
     perSpan: true
   });
-  const own = ownSums(log, moment, isFull);
+  const own = ownSums(context, isFull);
   const order = parentsFirst(log);
   const { totalNanoseconds, runCount: totalTasks } = log;
   const spans = order.reduce((sum, { joined }) => sum + 1 + joined, 0);
@@ -394,8 +396,7 @@ function threadsOverTime(log: LogStore, now: number): [number, number][] {
 }
 
 function ownSums(
-  log: LogStore,
-  moment: Moment,
+  { log, moment, ended }: FoldContext,
   isFull: boolean
 ): Map<SpanId, SpanSums> {
   const own = new Map<SpanId, SpanSums>();
@@ -441,6 +442,11 @@ function ownSums(
   // Those without runs of their own, too: tasks may have been submitted in them, and others may be folded into them while idle time is added up.
   for (const { span } of log.spans.all()) {
     of(span);
+  }
+  if (!ended) {
+    for (const { within, waiting } of log.progress.rows()) {
+      of(log.spanSlots.find(within)).waiting += waiting;
+    }
   }
   for (const running of moment.running.values()) {
     const sums = of(running.span);
@@ -652,6 +658,7 @@ function figures(
     ...(total.runningCancelled > 0 && {
       runningCancelled: total.runningCancelled
     }),
+    ...(total.waiting > 0 && { waiting: total.waiting }),
     failed: total.failed,
     ...(total.failedTasks > 0 && { failedTasks: total.failedTasks }),
     ...(total.failedUnrun > 0 && { failedUnrun: total.failedUnrun }),

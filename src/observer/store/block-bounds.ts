@@ -26,7 +26,8 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
   gaps: ['from', 'to'],
   givenUp: ['started', 't'],
   waiting: ['t'],
-  unplaced: ['t']
+  unplaced: ['t'],
+  progress: ['t']
 };
 /** Times and durations; NaN: not known, or not over yet. */
 const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {

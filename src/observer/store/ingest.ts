@@ -157,6 +157,16 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
       log.now = Math.max(log.now, t);
     }
   },
+  progress: (log, block) => {
+    let left = 0;
+    for (const row of rowsOf(block)) {
+      left += Number(!log.progress.set(row));
+      log.now = Math.max(log.now, row.t);
+    }
+    if (left > 0) {
+      log.noteDropped('progress', left, log.now, 'more functions and spans');
+    }
+  },
   fine: ingestFine,
   meters: ingestMeters,
   totals: (log, block) => appended(log, log.totals, block),

@@ -21,6 +21,7 @@ import { RetiredCells } from './retired-cells';
 import type { PartFigures } from './run-book';
 import { SpanFigures } from './span-figures';
 import { SpanSlots } from './span-slots';
+import { ToldProgress } from './told-progress';
 import { SpanTree } from './span-tree';
 import type { StoreBounds } from './store-bounds';
 import { FileSlots } from '../file-slots';
@@ -176,6 +177,7 @@ export class LogStore {
   /** When some task ran, each time with the {@link LONG_PAUSE} after it: between two stretches of work is a pause as long as that, or longer. */
   readonly stretches: IntervalUnion;
   /** When some task had its inputs and waited for a thread. */
+  readonly progress = new ToldProgress();
   readonly waiting: IntervalUnion;
   /** When some task had its inputs and no worker was there that may run it. */
   readonly unplaced: OpenIntervals;

@@ -8,6 +8,7 @@ import * as fc from 'fast-check';
 import {
   FakeCluster,
   type FakeTask,
+  tallyOf,
   type NodeSpec,
   type SubmissionSpec
 } from '../../testing/fake-cluster';
@@ -154,6 +155,7 @@ function play({
   };
   const cluster = new FakeCluster(setup, 1 + (tape.length % 4));
   const left = [...toSubmit];
+  follow(cluster);
   workers.forEach(threads => cluster.join(threads, undefined, has(threads)));
   for (const number of tape) {
     act(cluster, left, number);
@@ -165,6 +167,7 @@ function play({
   }
   cluster.join(2, undefined, has(2));
   cluster.drain();
+  checkTallies(cluster);
   return cluster;
 }
 
@@ -237,6 +240,7 @@ function act(
       const steps = cluster.steps();
       steps[pick % steps.length]?.();
       checkWaiting(cluster);
+      checkTallies(cluster);
       return checkHeld(cluster);
     }
   }
@@ -249,6 +253,77 @@ function checkHeld(cluster: FakeCluster): void {
     for (const [name, held] of cluster.heldAt(worker)) {
       expect(held).toBeLessThanOrEqual((total[name] ?? 0) + 1e-9);
     }
+  }
+}
+
+/** What has become of each task, as its moves tell. */
+type History = Map<FakeTask, { wasDone: boolean; before: TaskState }>;
+const histories = new WeakMap<FakeCluster, History>();
+
+function follow(cluster: FakeCluster): void {
+  const history: History = new Map();
+  histories.set(cluster, history);
+  cluster.scheduler.listen((task, from, to) => {
+    const known = cluster.taskAt(task as DenseTaskId);
+    const { wasDone = false } = history.get(known) ?? {};
+    const isDone = from === TaskState.Processing && to === TaskState.Memory;
+    history.set(known, { wasDone: wasDone || isDone, before: from });
+  });
+}
+
+/** How far tasks are by tally is what one finds who has followed each of them. */
+function checkTallies(cluster: FakeCluster): void {
+  const none = {
+    done: 0,
+    memory: 0,
+    processing: 0,
+    waiting: 0,
+    failed: 0,
+    dropped: 0
+  };
+  const expected = Array.from({ length: 5 }, () => ({ ...none }));
+  for (const task of cluster.tasks.filter(({ isPlaced }) => !isPlaced)) {
+    const counts = expected[tallyOf(task)]!;
+    const { wasDone, before } = histories.get(cluster)!.get(task) ?? {};
+    switch (cluster.state(task)) {
+      case TaskState.Forgotten:
+        counts.failed += Number(before === TaskState.Erred);
+        counts.done += Number(wasDone === true && before !== TaskState.Erred);
+        counts.dropped += Number(
+          wasDone !== true && before !== TaskState.Erred
+        );
+        break;
+      case TaskState.Released:
+        counts.done += Number(wasDone === true);
+        break;
+      case TaskState.Memory:
+        counts.done++;
+        counts.memory++;
+        break;
+      case TaskState.Erred:
+        counts.failed++;
+        break;
+      case TaskState.Processing:
+        counts.processing++;
+        break;
+      default:
+        counts.waiting++;
+    }
+  }
+  const told = cluster.scheduler.countByTally();
+  expect(
+    expected.map((_, tally) => ({
+      done: told.done[tally] ?? 0,
+      memory: told.memory[tally] ?? 0,
+      processing: told.processing[tally] ?? 0,
+      waiting: told.waiting[tally] ?? 0,
+      failed: told.failed[tally] ?? 0,
+      dropped: told.dropped[tally] ?? 0
+    }))
+  ).toEqual(expected);
+  for (const counts of Object.values(told)) {
+    expect(counts.length).toBe(told.done.length);
+    expect(counts.slice(5).every(count => count === 0)).toBe(true);
   }
 }
 

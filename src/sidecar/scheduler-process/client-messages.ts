@@ -870,13 +870,14 @@ export class ClientSession {
   }
 
   private _context(): SubmitContext {
-    const { core, rows, log, blobs, clock, start } = this._cluster;
+    const { core, rows, log, blobs, clock, start, tallies } = this._cluster;
     const now = clock();
     return {
       rows,
       tasks: this.tasks,
       spans: this._spans,
       names: this._names,
+      tallies,
       log,
       blobs,
       own: this._blobs,

@@ -18,6 +18,7 @@ import { describe, type InlineResult, type TaskError } from './report-message';
 import { RunWatchers } from './run-watchers';
 import { SchedulerWatchers } from './scheduler-watchers';
 import { OwnEvents } from './own-events';
+import { TallyNumbers } from './tally-numbers';
 import { TaskEvents } from './task-events';
 import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
@@ -52,6 +53,7 @@ export class ClusterState {
   eventType = '';
   /** Of all clients. */
   readonly spanNumbers = new SpanNumbers();
+  readonly tallies = new TallyNumbers();
   readonly memoryRunNumbers = new SharedNumbers(LARGEST_U32);
   /** Errors of tasks that raised, by dense id, until the task is forgotten. */
   readonly errors = new Map<DenseTaskId, TaskError>();

@@ -420,6 +420,7 @@ export class Cluster implements IRosterHost {
     this.memoryRuns.close();
     this._roster.close();
     this._control.close();
+    this._stalls.tellProgress();
     this._stalls.close();
     this._idle.close();
     this._system?.close();

@@ -18,6 +18,7 @@ import { HeldResources } from './held-resources';
 import { HeldThreads } from './held-threads';
 import { MOST_LOOKED_AT, unfinished } from './unfinished-tasks';
 import { UnplacedTasks } from './unplaced-tasks';
+import { ToldProgress } from './told-progress';
 import { type Notice, type Told, WaitingTasks } from './waiting-tasks';
 import type { IWorkerFleet } from './worker-fleet';
 import type { WorkerSession } from './worker-session';
@@ -68,6 +69,7 @@ export class StallWatch {
   private readonly _unplaced: UnplacedTasks;
   private readonly _heldThreads: HeldThreads;
   private readonly _heldResources: HeldResources;
+  private readonly _progress: ToldProgress;
   private readonly _waiting: WaitingTasks;
 
   /**
@@ -87,10 +89,16 @@ export class StallWatch {
     this._unplaced = new UnplacedTasks(_cluster, _host);
     this._heldThreads = new HeldThreads(_cluster, _host);
     this._heldResources = new HeldResources(_cluster, _host);
-    this._waiting = new WaitingTasks(_cluster, _host);
+    this._progress = new ToldProgress(_cluster, _host);
+    this._waiting = new WaitingTasks(_cluster, _host, this._progress);
     this._interval = Math.min(LOOK_SECONDS, _seconds / 4 || LOOK_SECONDS);
     this._timer = setInterval(() => this._look(), this._interval * 1000);
     this._timer.unref();
+  }
+
+  /** The cluster ends: the log is told how far tasks were, though nobody may have looked. */
+  tellProgress(): void {
+    this._progress.look();
   }
 
   close(): void {

@@ -24,6 +24,7 @@ import type { EmbeddedClusterLog, NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import { own, UseCounter, type BlobStore } from './blob-store';
 import type { ClientBlobs, ClientSpans, ClientTasks } from './client-scope';
+import type { TallyNumbers } from './tally-numbers';
 import { NO_TASK, type TaskRows } from './task-rows';
 
 /** What the translation of a submission reads and fills. */
@@ -32,6 +33,7 @@ export type SubmitContext = {
   readonly tasks: ClientTasks;
   readonly spans: ClientSpans;
   readonly names: NamesOf;
+  readonly tallies: TallyNumbers;
   readonly log: EmbeddedClusterLog;
   /** All clients' blobs, and this client's numbers of them. */
   readonly blobs: BlobStore;
@@ -161,6 +163,7 @@ export function translateSubmit(
       taskIds,
       userPriority: pick(Int32Array, tasks.userPriority, picked),
       functionIds: pick(Uint32Array, rows.functionId, taskIds),
+      tallies: talliesOf(taskIds, context),
       retries: pick(Uint8Array, tasks.retries, picked),
       restrictions: pick(Uint16Array, tasks.restriction, picked),
       restrictionSets: fields.restrictions,
@@ -173,6 +176,18 @@ export function translateSubmit(
     newlyWanted,
     alsoWanted
   };
+}
+
+function talliesOf(
+  taskIds: DenseTaskIds,
+  { rows, tallies }: SubmitContext
+): Uint16Array {
+  const found = new Uint16Array(taskIds.length);
+  for (let i = 0; i < taskIds.length; i++) {
+    const task = taskIds[i]!;
+    found[i] = tallies.of(rows.functionId[task]!, rows.span[task]!);
+  }
+  return found;
 }
 
 /** 1: the client wants the task. */

@@ -1,12 +1,14 @@
 /**
  * Tells the log how many tasks wait, for what, and which notice users have for it: panels show both. In the scheduler process.
  *
- * Looked at once a second, or less often where that takes long, and only while somebody may see it; of what has changed a row is written.
+ * Looked at once a second, or less often where that takes long, and only while somebody may see it; of what has changed a row is written. How
+ * far tasks are is counted with it, so that both together take no more of the process's time.
  */
 import { WaitReason } from '../../records/enumerations';
 import { MOST_NEEDS, type Need, type WorkerRecord } from '../../scheduler';
 import { cutInTheMiddle } from '../../sources/cut-text';
 import type { ClusterState } from './cluster-state';
+import type { ToldProgress } from './told-progress';
 
 /** Of a notice: the key in it may be long. */
 const MOST_CHARACTERS = 2000;
@@ -53,7 +55,8 @@ export class WaitingTasks {
 
   constructor(
     private readonly _cluster: ClusterState,
-    private readonly _host: IWaitingHost
+    private readonly _host: IWaitingHost,
+    private readonly _progress: Pick<ToldProgress, 'look' | 'unseen'>
   ) {}
 
   /**
@@ -65,6 +68,7 @@ export class WaitingTasks {
     this._nextLook = -Infinity;
     if (!isSeen) {
       this._write(REASONS.map(nothing));
+      this._progress.unseen();
     }
   }
 
@@ -94,6 +98,7 @@ export class WaitingTasks {
         };
       })
     );
+    this._progress.look();
     const done = clock();
     const takes = done - begun;
     // (one alone may have been interrupted)

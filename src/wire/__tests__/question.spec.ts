@@ -33,7 +33,8 @@ const KNOWN: Readonly<Record<ViewName, Readonly<Record<string, Kind>>>> = {
   memory: { measure: 'text', show: 'text' },
   summary: {},
   transfers: {},
-  system: {}
+  system: {},
+  progress: {}
 };
 type Kind = 'text' | 'texts' | 'flag' | 'number' | 'pair';
 const VIEWS = Object.keys(KNOWN) as ViewName[];

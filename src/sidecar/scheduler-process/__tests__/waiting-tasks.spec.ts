@@ -45,7 +45,8 @@ describe('what the log says of tasks that wait', () => {
           waiting: (_: number, rows: readonly Row[]) => written.push(...rows)
         }
       } as unknown as ClusterState,
-      { gather: act => act() }
+      { gather: act => act() },
+      { look: () => void 0, unseen: () => void 0 }
     );
   });
 

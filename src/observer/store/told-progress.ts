@@ -1,0 +1,43 @@
+import { NONE_U32 } from '../../records/enumerations';
+import type { Row } from '../../records/block';
+import { TABLES } from '../../records/tables';
+
+/** How many tasks of one function and span are how far. */
+export type ProgressCounts = Pick<
+  Row<'progress'>,
+  'done' | 'memory' | 'running' | 'waiting' | 'failed' | 'dropped'
+>;
+type ProgressRow = Row<'progress'>;
+
+/** What the source tells of how far tasks are; by the numbers of the log, for a span's slot may become another's. */
+export class ToldProgress {
+  private readonly _rows = new Map<number, ProgressRow>();
+  private _at: number | null = null;
+
+  constructor(private readonly _most: number = TABLES.progress.bound.rows) {}
+
+  /** @returns whether there was room. */
+  set(row: ProgressRow): boolean {
+    if (row.within === NONE_U32) {
+      this._rows.clear();
+      this._at = null;
+      return true;
+    }
+    this._at = row.t;
+    const key = row.within * 0x100000000 + row.function;
+    if (!this._rows.has(key) && this._rows.size >= this._most) {
+      return false;
+    }
+    this._rows.set(key, row);
+    return true;
+  }
+
+  /** When it was told last; null: it is not, or not any more. */
+  get at(): number | null {
+    return this._at;
+  }
+
+  rows(): IterableIterator<ProgressRow> {
+    return this._rows.values();
+  }
+}
