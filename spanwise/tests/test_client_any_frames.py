@@ -326,7 +326,7 @@ def check_peer_frames(chance: Random, seen: dict[str, int]) -> None:
         seen["data"] = seen.get("data", 0) + 1
     answering.close()
     try:
-        answers = data_items(asking, 5, 20, together=is_together)
+        answers = data_items(asking, 5, 20, together=is_together, arrays=chance.random() < 0.5)
         items = [each for _, came in answers for each in came]
         assert all((status == 1) is (blob is None) for _, status, _, blob in items)
         seen["stood"] = seen.get("stood", 0) + 1

@@ -22,7 +22,7 @@ from spanwise.records.enumerations import (
     ITEM_OK,
     ITEM_TOGETHER,
 )
-from spanwise.wire import direct, payload, raw_memory
+from spanwise.wire import direct, payload, raw_memory, small_arrays
 from spanwise.wire.content import check_amounts, check_sizes
 from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 FRAME_BYTES = 32 * 2**20
 #: And so many items: who asked opens these while the next ones are packed.
 FRAME_ITEMS = 4096
-#: The most numbers in one list: two megabytes, for each is short.
+#: The most numbers, or small arrays, in one list: two megabytes of numbers, for each is short.
 MOST_TOGETHER = 65_536
 #: Integers of more bits are long.
 SHORT_BITS = 64
@@ -71,6 +71,8 @@ class _Answer:
         self._items: list[tuple[int, int, float]] = []
         self._blobs: list[Any] = []
         self._numbers: list[Any] = []
+        #: Of the arrays among these.
+        self._array_bytes = 0
         self._shared: list[tuple[int, int, float]] = []
         self._descriptors: list[int] = []
         self._direct: list[tuple[int, float, float, float]] = []
@@ -103,12 +105,19 @@ class _Answer:
         if len(self._numbers) == MOST_TOGETHER:
             self.send(True)
 
+    def array(self, task_id: int, nbytes: float, told: small_arrays.Told) -> None:
+        """Answer by one of the arrays that go in a list with numbers."""
+        self._array_bytes += len(told[2])
+        self.number(task_id, nbytes, told)
+        if self._size + self._array_bytes >= FRAME_BYTES:
+            self.send(True)
+
     def payload(self, task_id: int, status: int, nbytes: float, blob: Any, size: int) -> None:
         """Answer by a blob of `size` bytes."""
         self._items.append((task_id, status, nbytes))
         self._blobs.append(blob)
         self._size += size
-        if self._size >= FRAME_BYTES:
+        if self._size + self._array_bytes >= FRAME_BYTES:
             self.send(True)
 
     def lent(
@@ -160,7 +169,7 @@ class _Answer:
             numbers = together(self._numbers)
             self._blobs.append(numbers)
             self._size += len(numbers)
-            self._numbers = []
+            self._numbers, self._array_bytes = [], 0
         now = perf_counter()
         self.pickled += now - self._begin
         tables: dict[str, Any] = {"items": self._items}
@@ -325,6 +334,7 @@ class Server:
         may_share = message.fields["share"] if link.can_share else 0
         may_read = message.fields["direct"] and link.can_share and direct.IS_POSSIBLE
         is_together = message.fields["together"]
+        array_type = small_arrays.array_type() if is_together and message.fields["arrays"] else None
         is_worker = link.intro.get("worker") is not None
         share_bytes = worker.segments.share_bytes or float("inf")
         read = 0.0
@@ -357,6 +367,12 @@ class Server:
                     # reduction. (All of a type are of one size, so that nothing is locked.)
                     answer.number(task_id, fixed[type(value)], value)
                     continue
+                if array_type is not None and type(value) is array_type:
+                    array = small_arrays.told(value)
+                    size = sizes.get(task_id)  # (None: it was released meanwhile)
+                    if array is not None and size is not None:
+                        answer.array(task_id, size, array)
+                        continue
                 with worker.lock:
                     value = values.get(task_id, _ABSENT)
                     if value is _ABSENT and at < count and worker.puts:

@@ -30,6 +30,7 @@ from spanwise.wire.segments import Lent
 from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
 from spanwise.worker.transfer_log import Transfer
+from spanwise.worker.unpickle import is_finished
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Receiving
@@ -169,11 +170,19 @@ class PeerFetcher(threading.Thread):
             "share": may_share,
             "direct": reads and self._reads and link.peer > 0,
             "together": True,
+            # (else the first ones come in the way in which what opens them imports numpy)
+            "arrays": is_finished("numpy"),
         }
         done = [(self._done.popleft(),) for _ in range(len(self._done))]
         link.send("get", fields, {"ids": {"taskId": [*asked]}, "done": done})
-        told = fields["direct"]
-        answer = data_items(link, self._request, len(asked), direct=told, together=True)
+        answer = data_items(
+            link,
+            self._request,
+            len(asked),
+            direct=fields["direct"],
+            together=True,
+            arrays=fields["arrays"],
+        )
         moved: list[tuple[int, float]] = []
         for message, came in answer:
             has_read, may_read = read_there(came)
@@ -221,7 +230,7 @@ class PeerFetcher(threading.Thread):
             fetch = asked.pop(task_id, None)
             if fetch is None:
                 continue
-            if isinstance(blob, tuple):  # a number
+            if isinstance(blob, tuple):  # a number, or a small array
                 value, came_bytes = blob
                 items.append((fetch, value, nbytes))
                 total += came_bytes

@@ -365,7 +365,7 @@ export const ENUMERATIONS = {
       missing: 'it is not here; no blob',
       'not-pickled': 'it cannot be pickled; its blob is the error',
       together:
-        'a number: those of one message are a list in its last blob, in their order'
+        'a number, or a small array: those of one message are a list in its last blob, in their order'
     }
   }),
   TransferStatus: described({

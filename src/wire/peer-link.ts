@@ -23,14 +23,15 @@ export const PEER_LINK = {
     /**
      * → one or more `data`; without ids one that is empty. `share`: how many results the caller takes as descriptors, at most; `direct`: it reads others
      * from the holder's memory; `together`: it takes numbers as
-     * one list; `done`: segments that it has had on this link and no longer sees, one row for each time.
+     * one list, with `arrays` small arrays, too; `done`: segments that it has had on this link and no longer sees, one row for each time.
      */
     get: message(
       {
         request: u32,
         share: v.optional(u32, 0),
         direct: v.optional(flag, false),
-        together: v.optional(flag, false)
+        together: v.optional(flag, false),
+        arrays: v.optional(flag, false)
       },
       { ids: { taskId: u32Of<OuterTaskId>() }, done: { segment: 'u32' } }
     ),

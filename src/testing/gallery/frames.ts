@@ -641,7 +641,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       'peer',
       'up',
       'get',
-      { request: 7, share: 64, direct: true, together: true },
+      { request: 7, share: 64, direct: true, together: true, arrays: true },
       { ids: { taskId: [1, 2, 3] }, done: { segment: [4, 4, 9] } }
     ),
     put: sample(
