@@ -1,6 +1,13 @@
 /** What lanes are drawn with: a canvas, or SVG that is made in its place. So a picture in a file is drawn by the rules of the one on the page. */
 import { alphaOf, parseColour, toHex } from '../base/colour-arithmetic';
-import { fillOf, joined, type Svg, svgElement, textNode } from './svg';
+import {
+  fillOf,
+  joined,
+  type Svg,
+  type SvgAttributes,
+  svgElement,
+  textNode
+} from './svg';
 
 /** As much of a canvas context as there is of SVG. */
 export interface IInk {
@@ -100,7 +107,11 @@ export class SvgInk implements IInk {
   }
 
   private _fill() {
-    const fill = fillOf(String(this.fillStyle));
+    const style = String(this.fillStyle);
+    // A pattern of the picture's `defs`, which canvases do not know.
+    const fill: SvgAttributes = style.startsWith('url(#')
+      ? { fill: style }
+      : fillOf(style);
     return this.globalAlpha < 1
       ? {
           ...fill,

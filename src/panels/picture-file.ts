@@ -1,7 +1,7 @@
 /** A picture that is written as SVG, as a file of the user's. */
 import { downloadBlob, downloadText } from './download-text';
 
-type Picture = {
+export type Picture = {
   readonly width: number;
   readonly height: number;
   readonly svg: string;

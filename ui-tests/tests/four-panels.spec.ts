@@ -1,4 +1,5 @@
 /** The main road: drag the panels out of the sidebar, see them fill, filter, reload, read the figures. */
+import { readFile } from 'node:fs/promises';
 import type { Locator } from '@playwright/test';
 import { expect, type Lab, test } from '../pages/lab';
 import type { Notebook } from '../pages/notebook';
@@ -121,6 +122,27 @@ test('four panels, from the drag to the figures', async ({ lab, page }) => {
         );
       }
     }).toPass({ timeout: 90_000 });
+  });
+
+  await test.step('the profile is a file that speedscope opens', async () => {
+    await profile.tool('More').click();
+    const coming = page.waitForEvent('download');
+    await page
+      .getByRole('menuitem', { name: 'Export profile for speedscope' })
+      .click();
+    const download = await coming;
+    expect(download.suggestedFilename()).toBe(
+      `profile ${CLUSTER}.speedscope.json`
+    );
+    const { shared, profiles } = JSON.parse(
+      await readFile(await download.path(), 'utf8')
+    ) as {
+      shared: { frames: { name: string }[] };
+      profiles: { unit: string; weights: number[] }[];
+    };
+    expect(shared.frames.map(({ name }) => name)).toContain('press');
+    expect(profiles.map(({ unit }) => unit)).toEqual(['seconds']);
+    expect(profiles[0]!.weights.length).toBeGreaterThan(0);
   });
 
   expect(lab.troubles.errors).toEqual([]);

@@ -1,33 +1,21 @@
 /** The icicle: a canvas of frames that a pointer or the arrow keys walk through. The focused frame is described in words beside it. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
-import { shownText } from '../../base/shown-text';
 import { createElement } from '../../charts/shown-element';
-import {
-  frameFill,
-  functionColour,
-  type Palette,
-  PatternFills,
-  textOn
-} from '../../charts/theme';
+import { PatternFills } from '../../charts/theme';
 import { contextOf } from '../../charts/sized-canvas';
-import { elided } from '../../charts/elided-text';
 import { FloatingCard } from '../floating-card';
 import type { ITheme } from '../panel-context';
 import { useSize } from '../use-size';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
+import { paintFrames } from './frame-painter';
 import {
   factsOf,
   type Found,
   type FrameTree,
   labelOf,
-  placeOf,
   remarkOnImports
 } from './rows';
-
-const LABEL_FROM = 34;
-/** Low rows have a low foot, so that it stays clear of the words above it. */
-const footOf = (height: number) => (height < 24 ? 2 : 4);
 
 type IcicleViewProps = {
   readonly tree: FrameTree;
@@ -65,7 +53,18 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
           window.devicePixelRatio || 1
         );
         if (context) {
-          paint(context, props, drawn.shapes, height, theme.palette);
+          context.clearRect(0, 0, context.canvas.width, context.canvas.height);
+          const { palette } = theme;
+          const fills = new PatternFills(
+            context,
+            palette,
+            window.devicePixelRatio || 1
+          );
+          paintFrames(
+            context,
+            { ...props, shapes: drawn.shapes, height, palette },
+            (kind, width) => fills.kind(kind, width)
+          );
         }
       }
     };
@@ -234,78 +233,5 @@ function keyAction(key: string, props: IcicleViewProps): (() => void) | null {
       };
     default:
       return null;
-  }
-}
-
-function paint(
-  context: CanvasRenderingContext2D,
-  props: IcicleViewProps,
-  shapes: readonly FrameShape[],
-  height: number,
-  palette: Palette
-): void {
-  const { tree, selected, found, trans } = props;
-  const { slot, file } = tree.result.nodes;
-  const fills = new PatternFills(
-    context,
-    palette,
-    window.devicePixelRatio || 1
-  );
-  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
-  context.font = `11px ${palette.uiFont}`;
-  context.textBaseline = 'middle';
-  const footHeight = footOf(height);
-  for (const frame of shapes) {
-    const { node, x, width, row, isCaller } = frame;
-    const y = row * height;
-    const isRoot = (file[node] ?? '') === '' && (slot[node] ?? -1) < 0;
-    // The code of a module that is being imported has no part in what the module does later.
-    const colour =
-      tree.importing[node] === 1
-        ? palette.kinds.import
-        : functionColour(palette, { slot: slot[node] ?? -1, round: 0 });
-    const fill = isRoot ? palette.headerFill : frameFill(palette, colour);
-    const isDim = found !== null && !found.nodes.has(node);
-    context.globalAlpha = isDim || isCaller ? 0.6 : 1;
-    context.fillStyle = fill;
-    context.fillRect(x, y, Math.max(0.5, width - 1), height - 1);
-    if (!isRoot && width > 4) {
-      context.fillStyle = colour;
-      context.fillRect(x, y, 3, height - 1);
-    }
-    // The foot: what part of the frame was not on a core.
-    const foot = y + height - 1 - footHeight;
-    let right = x + width - 1;
-    for (const [kind, share] of [
-      ['blocked', frame.blocked],
-      ['gil', frame.gil],
-      ['core', frame.waiting]
-    ] as const) {
-      const length = Math.max(0, (width - 1) * share);
-      right -= length;
-      context.fillStyle = fills.kind(kind, length);
-      context.fillRect(right, foot, length, footHeight);
-    }
-    context.globalAlpha = 1;
-    if (width >= LABEL_FROM) {
-      const place = shownText(placeOf(tree, node, trans));
-      const long = shownText(labelOf(tree, node, trans));
-      const withPlace =
-        place === '' ? long : long.replace(/ ([^ ]*)$/, ` (${place}) $1`);
-      const room = width - 10;
-      const fits = (candidate: string) =>
-        context.measureText(candidate).width <= room;
-      // Most first: with its place, with its share, the name alone, some of the name.
-      const name = shownText(tree.result.nodes.name[node] ?? '');
-      const text =
-        [withPlace, long, name].find(fits) ?? elided(context, name, room);
-      context.fillStyle = textOn(fill);
-      context.fillText(text, x + 6, y + (height - footHeight) / 2 + 1);
-    }
-    if (found?.nodes.has(node) || node === selected) {
-      context.strokeStyle = node === selected ? palette.brand : palette.text;
-      context.lineWidth = node === selected ? 2.5 : 1.5;
-      context.strokeRect(x + 1, y + 1, Math.max(1, width - 3), height - 3);
-    }
   }
 }

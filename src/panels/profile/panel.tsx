@@ -3,6 +3,8 @@ import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
 import { createElement } from '../../charts/shown-element';
 import type { ProfileResult, Snapshot } from '../../wire/panel-link';
+import { downloadText } from '../download-text';
+import { exportItem } from '../export-item';
 import { pauseIcon, resumeIcon } from '../icons';
 import type { TableData } from '../format';
 import { isNodeProgram } from '../node-program';
@@ -11,25 +13,34 @@ import type { PanelFace, PanelOptions } from '../panel-context';
 import type { Hidden } from '../panel-states';
 import type { MenuItem } from '../panel-menu';
 import type { PanelState } from '../state-view';
+import { downloadPng, downloadSvg, type Picture } from '../picture-file';
+import { shownOf, textWidthOf } from '../picture-parts';
 import { RadioGroup, SearchBox, ToolButton, ToolSelect } from '../toolbar';
 import { type Activity, activityOf } from './figure';
 import { FrameTreeView } from './frame-tree-view';
+import { legendOf } from './legend';
+import { pictureOf } from './picture';
 import {
   frameColumns,
   frameRows,
   type FrameTree,
   frameTree,
+  nameOf,
   nodeOfKey,
   pathKey,
+  samplingText,
   search,
   tellsStates
 } from './rows';
+import { speedscopeOf } from './speedscope';
 import { ProfileView } from './view';
 
 type GroupBy = 'all' | 'function' | 'worker' | 'span';
 type Order = 'left-heavy' | 'time';
 
 const MOST_NODES = 5000;
+/** A picture for a page, however narrow the panel is. */
+const NARROWEST_PICTURE = 640;
 
 export class ProfilePanel extends SpanwisePanel<ProfileResult> {
   private _groupBy: GroupBy;
@@ -238,6 +249,33 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
     };
   }
 
+  protected override exportItems(disabledBecause?: string) {
+    const { trans } = this;
+    const item = (label: string, act: () => void | Promise<void>): MenuItem =>
+      exportItem(label, async () => act(), trans, disabledBecause);
+    return [
+      item(trans.__('Export picture as PNG'), () =>
+        downloadPng(this.fileName, this._picture())
+      ),
+      item(trans.__('Export picture as SVG'), () =>
+        downloadSvg(this.fileName, this._picture())
+      ),
+      item(trans.__('Export profile for speedscope'), () => {
+        const tree = this._shownTree();
+        downloadText(
+          `${this.fileName}.speedscope.json`,
+          'application/json',
+          speedscopeOf(
+            tree,
+            this._groupBy !== 'all',
+            [this.accessibleName, ...this._shownOf(tree)].join(' · '),
+            node => nameOf(tree, node, trans)
+          )
+        );
+      })
+    ];
+  }
+
   protected override moreItems(): readonly MenuItem[] {
     const { trans } = this;
     const groups = [
@@ -259,6 +297,43 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
           this._setOrder(this._order === 'time' ? 'left-heavy' : 'time')
       }
     ];
+  }
+
+  private _picture(): Picture {
+    const { trans } = this;
+    const { palette } = this.context.theme;
+    const tree = this._shownTree();
+    const focus = this._node(tree, this._focusKey);
+    return pictureOf({
+      title: this.accessibleName,
+      subtitle: this._shownOf(tree).join(' · '),
+      tree,
+      focus,
+      selected: this._node(tree, this._selectedKey),
+      found: search(tree, this._search, trans),
+      width: Math.max(NARROWEST_PICTURE, this.node.clientWidth),
+      legend: legendOf(tree, trans),
+      palette,
+      textWidth: textWidthOf(palette.uiFont),
+      trans
+    });
+  }
+
+  /** How many samples they are, and of what: a file outlives the page. */
+  private _shownOf(tree: FrameTree): string[] {
+    const { trans } = this;
+    return [
+      samplingText(tree.result, trans),
+      ...shownOf(this.context.cluster.current, this.answered, trans)
+    ];
+  }
+
+  private _shownTree(): FrameTree {
+    const shown = this._paused ?? this.result;
+    if (shown === null) {
+      throw new Error(this.trans.__('there are no figures yet'));
+    }
+    return this._tree(shown);
   }
 
   private _whyFew(): string {

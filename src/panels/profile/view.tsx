@@ -7,13 +7,13 @@ import type { TimeRange } from '../../wire/panel-link';
 import { Drawer } from '../drawer';
 import { ExplainedList, type ItemFocus } from '../explained-list';
 import { useFocusThatStays } from '../focus-that-stays';
-import { KIND_WORDS, legendWord } from '../format';
-import { type Mark, Swatch } from '../mark';
+import { Swatch } from '../mark';
 import type { ITheme } from '../panel-context';
 import { ShowAll } from '../show-all';
 import { ActivityView } from './activity-view';
 import type { Activity } from './figure';
 import { IcicleView } from './icicle-view';
+import { IMPORT_MARK, type LegendLine, legendOf } from './legend';
 import {
   factsOf,
   type Found,
@@ -23,12 +23,8 @@ import {
   remarkOnImports,
   remarkOnState,
   samplingText,
-  statesOf,
-  tellsStates
+  statesOf
 } from './rows';
-
-/** As that activity has elsewhere. */
-const IMPORT_MARK = { kind: 'import' } as const;
 
 type ProfileViewProps = {
   readonly tree: FrameTree;
@@ -96,41 +92,6 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
       )}
     </div>
   );
-}
-
-type LegendLine = {
-  readonly id: string;
-  /** Null: it is about frames as they are drawn. */
-  readonly mark: Mark | null;
-  readonly name: string;
-  readonly explanation: string;
-};
-
-function legendOf(tree: FrameTree, trans: TranslationBundle): LegendLine[] {
-  const lines: LegendLine[] = statesOf(tree.result).map(({ state, label }) => ({
-    id: state,
-    mark: { kind: state },
-    name: legendWord(label, trans),
-    explanation: remarkOnState(state, trans)
-  }));
-  // In a low panel the first line is all there is, and frames are larger than their feet.
-  if (tree.importing.includes(1)) {
-    lines.unshift({
-      id: 'import',
-      mark: IMPORT_MARK,
-      name: legendWord(KIND_WORDS.import, trans),
-      explanation: remarkOnImports(trans)
-    });
-  }
-  if (tellsStates(tree.result)) {
-    lines.push({
-      id: 'foot',
-      mark: null,
-      name: trans.__('foot of each frame: what was not on a core'),
-      explanation: ''
-    });
-  }
-  return lines;
 }
 
 function LegendItem(

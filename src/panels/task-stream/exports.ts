@@ -1,10 +1,10 @@
 /** What *Export* of the Task Stream offers beside the legend: pictures of what is shown, a trace and a table of the selection's runs. */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { shownText } from '../../base/shown-text';
-import type { ClusterInfo, RunDetail } from '../../wire/panel-link';
+import type { RunDetail } from '../../wire/panel-link';
 import { conditionsOf } from '../../feed/selection';
 import { conditionText } from '../chip-row';
 import { downloadText } from '../download-text';
+import { exportItem, GivenUp } from '../export-item';
 import {
   cellOf,
   formatCount,
@@ -18,7 +18,8 @@ import { notices } from '../notices';
 import type { PanelContext } from '../panel-context';
 import type { MenuItem } from '../panel-menu';
 import type { Asked } from '../panel-watch';
-import { downloadPng, downloadSvg } from '../picture-file';
+import { downloadPng, downloadSvg, type Picture } from '../picture-file';
+import { shownOf, textWidthOf } from '../picture-parts';
 import { tableAsCsv } from '../table-twin';
 import { standings } from '../worker-standing';
 import { type AllTasks, allTasks, MOST_TASKS, TooManyTasks } from './all-tasks';
@@ -26,7 +27,7 @@ import { groupHeaders } from './lane-groups';
 import { HEADER_HEIGHT, layOutLanes } from './lane-layout';
 import type { LaneScene } from './lane-scene';
 import type { TaskStreamModel } from './model';
-import { type Picture, pictureOf } from './picture';
+import { pictureOf } from './picture';
 import { boxesIn } from './picture-lanes';
 import {
   cellText,
@@ -77,11 +78,8 @@ export function exportItems(
   sourceNow: () => IExportSource,
   disabledBecause?: string
 ): readonly MenuItem[] {
-  const item = (label: string, act: () => Promise<void>): MenuItem => ({
-    label,
-    disabledBecause,
-    run: () => void told(act, trans)
-  });
+  const item = (label: string, act: () => Promise<void>): MenuItem =>
+    exportItem(label, act, trans, disabledBecause);
   return [
     item(trans.__('Export picture as PNG'), async () =>
       downloadPng(...(await pictureFrom(sourceNow)))
@@ -94,27 +92,6 @@ export function exportItems(
     ),
     item(trans.__('Export task runs as CSV'), () => exportTasks(sourceNow()))
   ];
-}
-
-/** The user wants no file. */
-class GivenUp extends Error {}
-
-/** Says why there is no file. */
-async function told(
-  act: () => Promise<void>,
-  trans: TranslationBundle
-): Promise<void> {
-  try {
-    await act();
-  } catch (error) {
-    if (error instanceof GivenUp) {
-      return;
-    }
-    const said = error instanceof Error ? error.message : String(error);
-    notices.error(trans.__('Nothing was exported: %1', said), {
-      autoClose: 10_000
-    });
-  }
 }
 
 // ------------------------------------------------------------------- pictures
@@ -199,11 +176,8 @@ async function pictureFrom(
     title: source.title,
     subtitle: [
       formatTimeRange(Math.max(0, view.from), Math.max(0, view.to)),
-      startText(context.cluster.current, trans),
-      ...conditionsOf(answered).map(each => conditionText(each, trans))
-    ]
-      .filter(text => text !== '')
-      .join(' · '),
+      ...shownOf(context.cluster.current, answered, trans)
+    ].join(' · '),
     scene,
     tiles,
     gutter: GUTTER,
@@ -247,34 +221,6 @@ async function pictureFrom(
     textWidth: textWidthOf(context.theme.palette.uiFont)
   });
   return [source.fileName, picture];
-}
-
-/** "started 28 Nov 2026, 11:04": a picture outlives the page that it is of. */
-function startText(
-  cluster: ClusterInfo | null,
-  trans: TranslationBundle
-): string {
-  return cluster === null
-    ? ''
-    : trans.__(
-        'started %1',
-        new Date(cluster.startedAt * 1000).toLocaleString(undefined, {
-          dateStyle: 'medium',
-          timeStyle: 'short'
-        })
-      );
-}
-
-function textWidthOf(font: string): (text: string) => number {
-  const context = document.createElement('canvas').getContext('2d');
-  if (context !== null) {
-    context.font = `11px ${font}`;
-  }
-  return text => {
-    // (as it is drawn)
-    const shown = shownText(text);
-    return context?.measureText(shown).width ?? shown.length * 6;
-  };
 }
 
 // ---------------------------------------------------------------------- tasks

@@ -27,8 +27,10 @@ import {
   type Svg,
   svgElement
 } from '../../charts/svg';
+import { patternName } from '../../charts/svg-patterns';
 import { topLines } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
+import type { TextWidth } from '../picture-parts';
 import { drawGround } from './lane-ground';
 import { LaneOverlay } from './lane-overlay';
 import {
@@ -45,9 +47,6 @@ import { CELLS_PER_TILE } from './tile-plan';
 const EXACT = 255;
 /** What covers less of its time is paler, but never too pale to be seen. */
 const PALEST = 90 / 255;
-
-/** Width of a text of 11 px. */
-export type TextWidth = (text: string) => number;
 
 /** How many rectangles the lanes of these tiles would be. */
 export function boxesIn(scene: LaneScene, tiles: readonly TileData[]): number {
@@ -75,11 +74,6 @@ export function lanesSvg(
     ...tiles.flatMap(tile => boxesOf(scene, tile)),
     overlay.drawn
   ]);
-}
-
-/** Under this name is what boxes of a kind are filled with; `inLanes`: in their pixels. */
-export function patternName(kind: string, inLanes = false): string {
-  return inLanes ? `sw-${kind}-in-lanes` : `sw-${kind}`;
 }
 
 /** In the order of the raster: work as given, then failed ones that are too thin for a mark once more, then strips. */

@@ -13,17 +13,16 @@
 import { elided } from '../../charts/elided-text';
 import { SvgInk } from '../../charts/ink';
 import { hatchSeceded, markFailed, struckLine } from '../../charts/lane-fills';
-import { KIND_PATTERNS, type Pattern } from '../../charts/palette';
+import { KIND_PATTERNS } from '../../charts/palette';
 import {
   fillOf,
   joined,
   solidColour,
   type Svg,
-  type SvgAttributes,
   svgElement,
-  svgFile,
-  textNode
+  svgFile
 } from '../../charts/svg';
+import { patternName, patternsOf } from '../../charts/svg-patterns';
 import {
   functionColour,
   type Palette,
@@ -31,16 +30,19 @@ import {
   topLines
 } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
+import {
+  measuring,
+  type Section,
+  type TextWidth,
+  titleSection,
+  write
+} from '../picture-parts';
+import type { Picture } from '../picture-file';
 import { axisTicks, bandShapes, stripShapes } from './figure';
 import { BAND_HEIGHT, placedLabels, stripColour } from './frame-painter';
 import { HEADER_HEIGHT } from './lane-layout';
 import type { LaneScene } from './lane-scene';
-import {
-  crossSvg,
-  lanesSvg,
-  patternName,
-  type TextWidth
-} from './picture-lanes';
+import { crossSvg, lanesSvg } from './picture-lanes';
 import {
   bandLevels,
   type BandRow,
@@ -81,21 +83,15 @@ const STRIP_HEIGHT = 36;
 const AXIS_HEIGHT = 20;
 const LEGEND_LINE = 18;
 const SWATCH = 10;
-/** As the period of the canvas's fills. */
-const PERIOD = 6;
-
-export type Picture = {
-  readonly width: number;
-  readonly height: number;
-  readonly svg: string;
-};
+/** Those of the lanes and their legend that have patterns. */
+const PATTERNED = ['transfer', 'disk', 'import'] as const;
 
 export function pictureOf(parts: PictureParts): Picture {
   const { scene, gutter } = parts;
   const { palette } = scene;
   const width = gutter + scene.width + 2 * PADDING;
   const sections = [
-    titleSection(parts),
+    titleSection(parts.title, parts.subtitle, palette),
     wholeSection(parts),
     axisSection(parts),
     bandsSection(parts),
@@ -119,8 +115,8 @@ export function pictureOf(parts: PictureParts): Picture {
     svgElement(
       'defs',
       {},
-      ...patternsOf(palette),
-      ...patternsOf(palette, scene.pixelRatio),
+      ...patternsOf(PATTERNED, palette),
+      ...patternsOf(PATTERNED, palette, scene.pixelRatio),
       clipOf(scene)
     ),
     svgElement('rect', {
@@ -135,22 +131,6 @@ export function pictureOf(parts: PictureParts): Picture {
     )
   );
   return { width, height, svg };
-}
-
-type Section = { readonly height: number; readonly svg: Svg };
-
-function titleSection({ title, subtitle, scene }: PictureParts): Section {
-  const { palette } = scene;
-  return {
-    height: 40,
-    svg: joined([
-      write(title, 0, 12, palette.text, palette, {
-        'font-size': 13,
-        'font-weight': 600
-      }),
-      write(subtitle, 0, 28, palette.secondaryText, palette)
-    ])
-  };
 }
 
 function wholeSection(parts: PictureParts): Section {
@@ -455,69 +435,4 @@ function swatchSvg(
       })
     )
   ];
-}
-
-function write(
-  text: string,
-  x: number,
-  y: number,
-  colour: string,
-  palette: Palette,
-  more: SvgAttributes = {}
-): Svg {
-  return text === ''
-    ? joined([])
-    : svgElement(
-        'text',
-        { x, y, fill: solidColour(colour, palette.background), ...more },
-        textNode(text)
-      );
-}
-
-function measuring(textWidth: TextWidth) {
-  return { measureText: (text: string) => ({ width: textWidth(text) }) };
-}
-
-/**
- * The patterns of the kinds that lanes have; those without one are filled with their colour.
- *
- * @param pixelRatio - of the lanes that they are for; left out: of what is beside them.
- */
-function patternsOf(palette: Palette, pixelRatio?: number): Svg[] {
-  return (['transfer', 'disk', 'import'] as const).map(kind =>
-    svgElement(
-      'pattern',
-      {
-        id: patternName(kind, pixelRatio !== undefined),
-        width: PERIOD,
-        height: PERIOD,
-        patternUnits: 'userSpaceOnUse',
-        patternTransform:
-          pixelRatio === undefined ? undefined : `scale(${pixelRatio})`
-      },
-      svgElement('rect', {
-        width: PERIOD,
-        height: PERIOD,
-        fill: palette.kinds[kind]
-      }),
-      ...linesOf(
-        KIND_PATTERNS[kind],
-        solidColour(palette.patternLine, palette.kinds[kind])
-      )
-    )
-  );
-}
-
-function linesOf(pattern: Pattern, stroke: string): Svg[] {
-  const line = (d: string, width: number) =>
-    svgElement('path', { d, fill: 'none', stroke, 'stroke-width': width });
-  switch (pattern) {
-    case 'slash':
-      // Its neighbours' corners meet without a gap.
-      return [line('M-3 3L3 -3M0 6L6 0M3 9L9 3', PERIOD / 3.5)];
-    case 'horizontal':
-      return [line('M0 3.75L6 3.75', PERIOD / 4)];
-    default:
-      return [line('M0 0.6L6 0.6M0.6 0L0.6 6', PERIOD / 5)];
-  }
 }
