@@ -5,6 +5,7 @@ import { fineMetricsPanel } from '../panels/fine-metrics';
 import { memoryPanel } from '../panels/memory';
 import type { PanelDescription } from '../panels/panel';
 import { profilePanel } from '../panels/profile';
+import { progressPanel } from '../panels/progress';
 import { systemPanel } from '../panels/system';
 import { taskStreamPanel } from '../panels/task-stream';
 
@@ -13,6 +14,7 @@ export const PANELS: readonly PanelDescription[] = [
   fineMetricsPanel,
   profilePanel,
   memoryPanel,
+  progressPanel,
   bandwidthPanel,
   systemPanel,
   comparePanel

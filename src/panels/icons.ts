@@ -49,6 +49,13 @@ export const systemIcon = icon(
   bar(3, 12, 4, 7) + bar(10, 4, 4, 15) + bar(17, 8, 4, 11) + bar(2, 20, 20, 2)
 );
 
+/** A bar that is filled in part, above one that is done. */
+export const progressIcon = icon(
+  'progress',
+  '<path d="M2 4h20v6H2zm10 1.5V8.5h8.5v-3z" fill-rule="evenodd"/>' +
+    bar(2, 14, 20, 6)
+);
+
 /** Bars to the left and right of a middle. */
 export const compareIcon = icon(
   'compare',

@@ -26,6 +26,8 @@ export type Mark =
         | 'cancelled-running';
     }
   | { readonly slot: number; readonly round: number }
+  /** A task of this function's slot that runs. */
+  | { readonly runningSlot: number }
   | { readonly idle: IdleCause }
   /** A look of a user's label. */
   | { readonly label: number }
@@ -52,6 +54,19 @@ export function markOf(
   }
   if ('property' in mark) {
     return { className: join(className), style: style(mark.property) };
+  }
+  if ('runningSlot' in mark) {
+    const fill = runningFill(
+      functionProperty(mark.runningSlot),
+      RUNNING_BOX_FILL
+    );
+    return {
+      className: join(className, 'sw-running-edge'),
+      style: {
+        '--sw-fill': fill,
+        '--sw-edge': `var(${functionProperty(mark.runningSlot)})`
+      } as React.CSSProperties
+    };
   }
   if ('slot' in mark) {
     const lines = mark.slot < 0 ? 0 : Math.min(2, mark.round);

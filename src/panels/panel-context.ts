@@ -72,6 +72,7 @@ export type PanelName =
   | 'memory'
   | 'bandwidth'
   | 'system'
+  | 'progress'
   | 'compare';
 
 /** One line of the gallery. `title` is also the panel's accessible name and the start of its tab's title. */

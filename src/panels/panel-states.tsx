@@ -295,7 +295,7 @@ export type Hidden = {
   /** How much; 0: it is not known. */
   readonly hidden: number;
   /** Of what; task runs if left out. */
-  readonly of?: 'samples' | 'seconds' | 'transfers';
+  readonly of?: 'samples' | 'seconds' | 'transfers' | 'tasks';
   /** The conditions that narrow it; all if left out. */
   readonly by?: readonly Condition['kind'][];
   /** Why something may come yet, or why little is to be expected. */
@@ -343,6 +343,7 @@ function emptyTitle({ of }: Hidden, trans: TranslationBundle): string {
       return trans.__('The filter matches no figures.');
     case 'transfers':
       return trans.__('The filter matches no transfer.');
+    case 'tasks':
     case undefined:
       return trans.__('The filter matches no task.');
   }
@@ -373,6 +374,13 @@ function hiddenSentence(
       );
     case 'seconds':
       return trans.__('%1 of thread time are hidden.', formatDuration(hidden));
+    case 'tasks':
+      return trans._n(
+        '%2 task is hidden.',
+        '%2 tasks are hidden.',
+        hidden,
+        count
+      );
     case undefined:
       return trans._n(
         '%2 task run is hidden.',

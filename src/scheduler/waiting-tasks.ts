@@ -19,9 +19,9 @@ import type { Need } from './worker-resources';
 import type { WorkerRecord } from './worker-table';
 
 /** So many tasks wait, by {@link WaitReason}. */
-export type WaitingCounts = Readonly<Record<WaitReason, number>>;
+type WaitingCounts = Readonly<Record<WaitReason, number>>;
 /** What some of those need that wait for resources, by their reason: different ones, the first of them. */
-export type WaitingNeeds = ReadonlyMap<WaitReason, readonly Need[]>;
+type WaitingNeeds = ReadonlyMap<WaitReason, readonly Need[]>;
 
 /** So many different needs are found of one reason. A user reads no more, and there may be ten thousand. */
 export const MOST_NEEDS = 4;

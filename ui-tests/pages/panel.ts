@@ -9,6 +9,7 @@ export const TITLES = [
 ] as const;
 export type PanelTitle =
   | (typeof TITLES)[number]
+  | 'Progress'
   | 'Bandwidth'
   | 'System'
   | 'Compare';

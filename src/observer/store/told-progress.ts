@@ -3,10 +3,6 @@ import type { Row } from '../../records/block';
 import { TABLES } from '../../records/tables';
 
 /** How many tasks of one function and span are how far. */
-export type ProgressCounts = Pick<
-  Row<'progress'>,
-  'done' | 'memory' | 'running' | 'waiting' | 'failed' | 'dropped'
->;
 type ProgressRow = Row<'progress'>;
 
 /** What the source tells of how far tasks are; by the numbers of the log, for a span's slot may become another's. */

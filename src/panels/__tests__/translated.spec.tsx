@@ -20,6 +20,7 @@ import { firstLook } from '../../testing/panel-harness/drawn-run';
 import { ObservedPage } from '../../testing/panel-harness/observed-page';
 import { waitFor } from '../../testing/wait-for';
 import { bandwidthPanel } from '../bandwidth';
+import { progressPanel } from '../progress';
 import { comparePanel } from '../compare';
 import { fineMetricsPanel } from '../fine-metrics';
 import { memoryPanel } from '../memory';
@@ -161,6 +162,7 @@ describe('the panels', () => {
     ['Fine Performance Metrics', fineMetricsPanel],
     ['Profile', profilePanel],
     ['Memory Sampler', memoryPanel],
+    ['Progress', progressPanel],
     ['Bandwidth', bandwidthPanel],
     ['System', systemPanel],
     ['Compare', comparePanel]

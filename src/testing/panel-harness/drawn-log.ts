@@ -91,6 +91,7 @@ class DrawnLog {
     this._addTransfers(tasks);
     this._addSystem();
     this._addOutsideTasks();
+    this._addProgress(options.live === true);
   }
 
   blocks(): BlockRows[] {
@@ -115,7 +116,8 @@ class DrawnLog {
       'transfers',
       'system',
       'events',
-      'givenUp'
+      'givenUp',
+      'progress'
     ];
     return order
       .filter(table => this._rows.has(table))
@@ -331,6 +333,42 @@ class DrawnLog {
       { ...row, activity: this._name('gil'), value: seconds },
       { ...row, activity: this._name('gil-error'), value: seconds * 0.06 }
     );
+  }
+
+  /** As the scheduler tells at the end; while tasks run, others of the last span wait, and some were given up. */
+  private _addProgress(isLive: boolean): void {
+    const outcomes = new Map(
+      (this._rows.get('runs') ?? []).map(row => [row['node'], row])
+    );
+    const counted = new Map<string, Record<string, number>>();
+    const of = (row: Row) => {
+      const key = `${row['function']} ${row['span']}`;
+      const counts = counted.get(key) ?? {
+        function: Number(row['function']),
+        within: Number(row['span']),
+        done: 0,
+        memory: 0,
+        running: 0,
+        waiting: 0,
+        failed: 0,
+        dropped: 0
+      };
+      counted.set(key, counts);
+      return counts;
+    };
+    for (const row of outcomes.values()) {
+      of(row)[row['status'] === RunStatus.Ok ? 'done' : 'failed']!++;
+    }
+    for (const row of this._rows.get('running') ?? []) {
+      of(row)['running']!++;
+    }
+    for (const row of this._rows.get('running')?.slice(0, 1) ?? []) {
+      Object.assign(of(row), { waiting: 84, dropped: 12 });
+    }
+    for (const counts of counted.values()) {
+      counts['memory'] = isLive ? Math.floor(counts['done']! / 4) : 0;
+      this._add('progress', { t: this._run.end, ...counts });
+    }
   }
 
   private _addRunning(runs: number, cancelled: number): void {

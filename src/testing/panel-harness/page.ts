@@ -22,6 +22,7 @@ import { memoryPanel } from '../../panels/memory';
 import type { ITheme } from '../../panels/panel-context';
 import type { PanelDescription } from '../../panels/panel';
 import { profilePanel } from '../../panels/profile';
+import { progressPanel } from '../../panels/progress';
 import { systemPanel } from '../../panels/system';
 import { taskStreamPanel } from '../../panels/task-stream';
 import { syntheticLog } from '../synthetic-log';
@@ -74,6 +75,7 @@ const descriptions: readonly PanelDescription[] = [
   fineMetricsPanel,
   profilePanel,
   memoryPanel,
+  progressPanel,
   bandwidthPanel,
   systemPanel,
   comparePanel
