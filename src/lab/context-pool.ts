@@ -35,6 +35,7 @@ import type {
   PanelContext,
   Stay
 } from '../panels/panel-context';
+import { TimeViews } from '../panels/time-views';
 import type { ClusterInfo } from '../wire/panel-link';
 
 /** A selection is written this long after its last change, so that typing in a filter is one write. */
@@ -42,6 +43,7 @@ const SAVE_AFTER_MS = 300;
 
 export class ContextPool extends Disposing {
   private readonly _entries = new Map<string, Entry>();
+  private readonly _timeViews = new TimeViews();
 
   constructor(private readonly _options: ContextPool.IOptions) {
     super();
@@ -168,6 +170,7 @@ export class ContextPool extends Disposing {
       theme,
       translator,
       offers: this._options.offers,
+      timeViews: this._timeViews,
       of: (info, stay) => this.of(info, stay, cluster.target),
       turnPanels: this._options.turnPanels,
       release: () => this._release(entry)

@@ -11,6 +11,7 @@ import type { ClusterRef, ClusterTarget } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
 import type { SelectionModel } from '../feed/selection';
 import type { ClusterInfo } from '../wire/panel-link';
+import type { TimeViews } from './time-views';
 
 /** The present colours. Canvases redraw on `changed`; HTML uses the custom properties and need not. */
 export interface ITheme {
@@ -50,6 +51,8 @@ export type PanelContext = {
   readonly translator: ITranslator;
   /** Left out where there are no notebooks. */
   readonly offers?: IClusterOffers | undefined;
+  /** One for all panels of a page. Left out where panels stand alone. */
+  readonly timeViews?: TimeViews | undefined;
   /** What a panel of this cluster is given for a while; of the same notebook, if that uses the cluster too. */
   of(cluster: ClusterInfo, stay: Stay): PanelContext;
   /** Turns the open panels to a cluster, as choosing it in the sidebar does. Left out where panels stand alone. */

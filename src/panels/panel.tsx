@@ -366,6 +366,12 @@ export abstract class SpanwisePanel<
     return this._watchNow().answered;
   }
 
+  /** What is asked for now. */
+  protected get asking(): Asked {
+    const { filter, time } = this._watchNow();
+    return { filter, time };
+  }
+
   protected get result(): R | null {
     const result = this._watching?.snapshot?.result;
     return result?.view === this.view ? (result as R) : null;
@@ -373,9 +379,19 @@ export abstract class SpanwisePanel<
 
   /** Tell the observer the new params, draw, and have them saved. */
   protected paramsChanged(): void {
-    this._watching?.setParams(this.params());
     this._stateChanged.emit();
+    this.paramsMoved();
+  }
+
+  /** The same of params that are not saved. */
+  protected paramsMoved(): void {
+    this.askAnew();
     this.update();
+  }
+
+  /** Tell the observer the params, if they are others. */
+  protected askAnew(): void {
+    this._watching?.setParams(this.params());
   }
 
   protected narrowedChanged(): void {

@@ -77,8 +77,10 @@ class FakeWatch implements IWatch {
 
   change(change: WatchChange): void {
     this.changes.push(change);
+    const before = JSON.stringify(this.spec);
     this.spec = { ...this.spec, ...change };
-    this.isAsking = true;
+    // The same question has no answer.
+    this.isAsking ||= JSON.stringify(this.spec) !== before;
   }
 
   tile(): TileData | null {

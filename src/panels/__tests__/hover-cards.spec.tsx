@@ -396,11 +396,15 @@ describe.each(['memory', 'system'] as const)('a chart of %s', view => {
           result={ask(store, view, { ended: true, params: MEMORY_PARAMS })}
           align="clock"
           show="cluster"
-          range={undefined}
+          time={{ by: 'all' }}
+          filtered="all"
+          drawn={{}}
           showsBreakdown={false}
           isLocal={false}
           onToggle={() => undefined}
           onZoom={() => undefined}
+          onUseAsTimeFilter={() => undefined}
+          onAsInStream={null}
         />
       ) : (
         <SystemView

@@ -1,4 +1,5 @@
 /** Memory Sampler as a panel: measure, alignment, whose memory, which runs. */
+import { filterIcon } from '@jupyterlab/ui-components';
 import { createElement } from '../../charts/shown-element';
 import {
   MEMORY_MEASURES,
@@ -7,7 +8,7 @@ import {
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
 import type { MemoryResult, Snapshot } from '../../wire/panel-link';
-import { recordIcon, recordingIcon } from '../icons';
+import { recordIcon, recordingIcon, taskStreamIcon } from '../icons';
 import type { TableData } from '../format';
 import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
@@ -15,16 +16,18 @@ import type { MenuItem } from '../panel-menu';
 import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import { type Align, measureWords, tableOf } from './rows';
+import {
+  type Range,
+  type ShownTime,
+  shownTime,
+  windowFor,
+  type Zoom,
+  zoomFrom,
+  zoomSaved
+} from './shown-time';
 import { MemoryView } from './view';
 
 type Show = 'cluster' | 'workers';
-
-/** What of the time is looked at. Of another cluster, or by the other alignment, these seconds are others. */
-type Zoom = {
-  readonly cluster: string | undefined;
-  readonly align: Align;
-  readonly range: readonly [number, number];
-};
 
 export class MemoryPanel extends SpanwisePanel<MemoryResult> {
   private _measure: MemoryMeasure;
@@ -32,7 +35,9 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
   private _align: Align | null;
   private _showsBreakdown: boolean;
   private _hidden: ReadonlySet<string> = new Set();
-  private _zoom: Zoom | null = null;
+  private _zoom: Zoom | null;
+  /** Whether it shows the time that the Task Stream shows, if nothing else is chosen; else it is all. */
+  private _goesByStream: boolean;
 
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
@@ -42,6 +47,8 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
     this._show = show === 'workers' ? show : 'cluster';
     this._align = align === 'zero' || align === 'clock' ? align : null;
     this._showsBreakdown = breakdown === true;
+    this._zoom = zoomFrom(options.state?.zoom);
+    this._goesByStream = options.state?.time !== 'all';
   }
 
   override savedState(): JSONObject {
@@ -50,7 +57,9 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
       measure: this._measure,
       show: this._show,
       align: this._align,
-      breakdown: this._showsBreakdown
+      breakdown: this._showsBreakdown,
+      time: this._goesByStream ? 'task-stream' : 'all',
+      ...zoomSaved(this._zoom)
     };
   }
 
@@ -68,7 +77,28 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
   }
 
   protected override params() {
-    return { measure: this._measure, show: this._show };
+    return { measure: this._measure, show: this._show, ...this._window };
+  }
+
+  /** Of the time that is shown each pixel is drawn, not of all that there is. */
+  private get _window() {
+    const { by, range } = this._shownTime;
+    return by === 'zoom' || by === 'task-stream' ? windowFor(range) : {};
+  }
+
+  protected override onWatching(isOn: boolean): void {
+    const changed = this.context.timeViews?.changed;
+    if (isOn) {
+      changed?.connect(this._onTimeView, this);
+      this.paramsMoved();
+    } else {
+      changed?.disconnect(this._onTimeView, this);
+    }
+  }
+
+  /** By what there is it shows runs from zero, which have another time. */
+  protected override onSnapshot(): void {
+    this.askAnew();
   }
 
   protected override ownState(result: MemoryResult): PanelState | null {
@@ -149,6 +179,22 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
             this.paramsChanged();
           }}
         />
+        <ToolButton
+          label={trans.__('As in Task Stream')}
+          tooltip={trans.__('Show the time that the Task Stream shows')}
+          className="sw-Memory-time"
+          icon={taskStreamIcon}
+          pressed={this._isAsInStream}
+          disabledBecause={this._whyNotAsInStream}
+          onClick={() => this._setGoesByStream(!this._isAsInStream)}
+        />
+        <ToolButton
+          label={trans.__('Use as time filter')}
+          className="sw-Memory-time"
+          icon={filterIcon}
+          disabledBecause={this._whyNoTimeFilter}
+          onClick={() => this._useAsTimeFilter()}
+        />
         <RadioGroup<Align>
           label={trans.__('Align')}
           className="sw-Memory-align"
@@ -192,23 +238,20 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
 
   protected renderChart(result: MemoryResult): React.ReactNode {
     const align = this._alignOf(result);
-    const cluster = this.context.cluster.current?.cluster;
-    const zoom = this._zoom;
     return (
       <MemoryView
         result={result}
         align={align}
         show={this._show}
         hidden={this._hidden}
-        range={
-          zoom?.cluster === cluster && zoom?.align === align
-            ? zoom.range
-            : undefined
+        time={this._shownTime}
+        filtered={this.answered.time}
+        drawn={this._window}
+        onZoom={range => this._setZoom(range)}
+        onUseAsTimeFilter={() => this._useAsTimeFilter()}
+        onAsInStream={
+          this._canGoByStream ? () => this._setGoesByStream(true) : null
         }
-        onZoom={range => {
-          this._zoom = range && { cluster, align, range };
-          this.update();
-        }}
         showsBreakdown={this._showsBreakdown}
         isLocal={this._isLocal}
         context={this.context}
@@ -256,6 +299,27 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         label: this.trans.__('By clock'),
         isToggled: align === 'clock',
         run: () => this._setAlign(align === 'clock' ? 'zero' : 'clock')
+      },
+      {
+        label: this.trans.__('As in Task Stream'),
+        isToggled: this._isAsInStream,
+        disabledBecause: this._whyNotAsInStream,
+        run: () => this._setGoesByStream(!this._isAsInStream)
+      },
+      {
+        label: this.trans.__('Show all of the time'),
+        disabledBecause:
+          this._shownTime.by === 'all'
+            ? this.trans.__('all of it is shown')
+            : this._shownTime.by === 'filter'
+              ? this.trans.__('the filter leaves this part of it')
+              : undefined,
+        run: () => this._setZoom(null)
+      },
+      {
+        label: this.trans.__('Use as time filter'),
+        disabledBecause: this._whyNoTimeFilter,
+        run: () => this._useAsTimeFilter()
       }
     ];
   }
@@ -281,6 +345,101 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         );
   }
 
+  // ------------------------------------------------------------- time
+
+  private get _shownTime(): ShownTime {
+    return shownTime(
+      this._zoom,
+      this._zoomable,
+      this._goesByStream ? this._streamView : null
+    );
+  }
+
+  /** What a zoom is of. */
+  private get _zoomable() {
+    return {
+      cluster: this.cluster?.cluster,
+      align: this._alignOf(this.result),
+      time: this.asking.time
+    };
+  }
+
+  private get _streamView() {
+    const { cluster } = this;
+    return cluster === null
+      ? null
+      : (this.context.timeViews?.of(cluster.cluster, cluster.tasks) ?? null);
+  }
+
+  private get _isAsInStream(): boolean {
+    return this._goesByStream && this._shownTime.by !== 'zoom';
+  }
+
+  /** Whether something else is shown that a click leads away from. */
+  private get _canGoByStream(): boolean {
+    const { by } = this._shownTime;
+    return (
+      (by === 'all' || by === 'zoom') &&
+      this.asking.time === 'all' &&
+      this._whyNotAsInStream === undefined
+    );
+  }
+
+  private get _whyNotAsInStream(): string | undefined {
+    return this._alignOf(this.result) === 'zero'
+      ? this.trans.__('runs from zero have a time of their own')
+      : this._streamView === null
+        ? this.trans.__('no Task Stream of this cluster is in sight')
+        : undefined;
+  }
+
+  private get _whyNoTimeFilter(): string | undefined {
+    const { by } = this._shownTime;
+    return this._alignOf(this.result) === 'zero'
+      ? this.trans.__('runs from zero have a time of their own')
+      : by === 'filter'
+        ? this.trans.__('what is shown is the filter’s range')
+        : by === 'all'
+          ? this.trans.__('drag over a part of the chart first')
+          : undefined;
+  }
+
+  private _setGoesByStream(goes: boolean): void {
+    this._goesByStream = goes;
+    this._zoom = null;
+    this.paramsChanged();
+  }
+
+  /** @param range - null: back to all of the time. */
+  private _setZoom(range: Range | null): void {
+    if (range !== null) {
+      this._zoom = { ...this._zoomable, range };
+    } else if (this._shownTime.by === 'zoom') {
+      this._zoom = null;
+      // All of it, and not what the Task Stream shows of it.
+      if (this.asking.time === 'all' && this._streamView !== null) {
+        this._goesByStream = false;
+      }
+    } else if (this._shownTime.by === 'task-stream') {
+      this._goesByStream = false;
+    }
+    this.paramsChanged();
+  }
+
+  /** For all panels of the cluster. */
+  private _useAsTimeFilter(): void {
+    const { range } = this._shownTime;
+    if (range !== undefined && this._whyNoTimeFilter === undefined) {
+      this.context.selection.setTime({ from: range[0], to: range[1] });
+    }
+  }
+
+  private _onTimeView(_: unknown, cluster: string): void {
+    if (cluster === this.cluster?.cluster) {
+      this.paramsMoved();
+    }
+  }
+
   private _setShow(show: Show): void {
     this._show = show;
     // Runs are of the cluster: workers are seen by clock.
@@ -292,7 +451,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
 
   private _setAlign(align: Align): void {
     this._align = align;
-    this._changed();
+    this.paramsChanged();
   }
 
   private _toggleBreakdown(): void {

@@ -14,7 +14,7 @@ import {
   MEMORY_MEASURES,
   type MemoryMeasure
 } from '../../records/enumerations';
-import type { LineBins, MemoryResult } from '../../wire/panel-link';
+import type { LineBins, MemoryResult, TimeRange } from '../../wire/panel-link';
 import {
   cellOf,
   formatBytes,
@@ -24,6 +24,7 @@ import {
   formatCount,
   formatDifference,
   formatDuration,
+  formatTimeRange,
   lostSentence,
   type TableCell,
   type TableData,
@@ -355,6 +356,31 @@ function titleOfLocal(
         ? trans.__('Process memory')
         : (wordsOf(measure, trans)?.option ?? measure);
   return ofWorkers ? trans.__('%1 of each process', title) : title;
+}
+
+/** "peak 795 MiB, mean 412 MiB", of the cluster's line in the range that is chosen; '': it is not shown, or not known. */
+export function figuresText(
+  { series, runs }: MemoryResult,
+  align: Align,
+  time: TimeRange,
+  trans: Trans
+): string {
+  const { peak, mean } = series[0] ?? {};
+  if (
+    (align === 'zero' && runs.length > 0) ||
+    typeof peak !== 'number' ||
+    typeof mean !== 'number'
+  ) {
+    return '';
+  }
+  const figures = [formatBytes(peak), formatBytes(mean)] as const;
+  return time !== 'all' && 'from' in time
+    ? trans.__(
+        'peak %1, mean %2 in %3',
+        ...figures,
+        formatTimeRange(time.from, time.to)
+      )
+    : trans.__('peak %1, mean %2', ...figures);
 }
 
 /** "workers’ limits 16.0 GiB · sampled every 250 ms" */

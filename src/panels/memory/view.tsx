@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { createElement } from '../../charts/shown-element';
 import { PlotlyView } from '../../charts/plotly-view';
-import type { MemoryResult } from '../../wire/panel-link';
+import type { MemoryResult, TimeRange } from '../../wire/panel-link';
 import { CursorCard, useCursor } from '../cursor-card';
 import { useFocusThatStays } from '../focus-that-stays';
 import { formatBytes, formatInstant, formatOffsetTick } from '../format';
@@ -26,6 +26,7 @@ import {
   type Align,
   binText,
   differenceRow,
+  figuresText,
   type Line,
   lostLegend,
   type LostMark,
@@ -39,6 +40,7 @@ import {
   titleOf,
   valueAt
 } from './rows';
+import type { Range, ShownTime } from './shown-time';
 
 /**
  * In pixels. From here down the chart comes first, then recorded runs; title and legend are reached by scrolling, and by Tab in that order. With one line of
@@ -54,19 +56,33 @@ type MemoryViewProps = {
   readonly align: Align;
   readonly show: 'cluster' | 'workers';
   readonly hidden: ReadonlySet<string>;
-  /** What of the time is looked at; undefined: all of it. */
-  readonly range: readonly [number, number] | undefined;
+  readonly time: ShownTime;
+  /** The range that all panels have. */
+  readonly filtered: TimeRange;
+  /** What of the time is drawn, as params; none: all of it. */
+  readonly drawn: Readonly<Record<string, number>>;
   readonly showsBreakdown: boolean;
   /** Whether it shows a run without a cluster. */
   readonly isLocal: boolean;
   readonly context: PanelContext;
   readonly trans: TranslationBundle;
   onToggle(key: string): void;
-  onZoom(range: readonly [number, number] | null): void;
+  onZoom(range: Range | null): void;
+  onUseAsTimeFilter(): void;
+  /** null: it goes by the Task Stream, or cannot. */
+  readonly onAsInStream: (() => void) | null;
 };
 
 export function MemoryView(props: MemoryViewProps): JSX.Element {
-  const { result, align, show, hidden, range, isLocal, context, trans } = props;
+  const { result, align, show, hidden, time, isLocal, context, trans } = props;
+  const [left, right] = time.range ?? [];
+  const range = React.useMemo(
+    () =>
+      left === undefined || right === undefined
+        ? undefined
+        : ([left, right] as const),
+    [left, right]
+  );
   const page = React.useRef<HTMLDivElement>(null);
   useFocusThatStays(page, '.sw-Memory', () => ['.sw-Memory-title']);
   const room = useSize(page).height;
@@ -103,8 +119,25 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
     // (it takes the focus of the link within it)
     <div key="title" className="sw-block-title sw-Memory-title" tabIndex={-1}>
       <span title={title}>{title}</span>
-      {range !== undefined && (
+      {time.by === 'task-stream' && (
+        <span className="sw-block-aside">{trans.__('as in Task Stream')}</span>
+      )}
+      {(time.by === 'task-stream' || time.by === 'zoom') && (
         <ShowAll trans={trans} onShowAll={() => props.onZoom(null)} />
+      )}
+      {time.by === 'zoom' && align === 'clock' && (
+        <button
+          type="button"
+          className="sw-link"
+          onClick={props.onUseAsTimeFilter}
+        >
+          {trans.__('Use as time filter')}
+        </button>
+      )}
+      {props.onAsInStream !== null && (
+        <button type="button" className="sw-link" onClick={props.onAsInStream}>
+          {trans.__('As in Task Stream')}
+        </button>
       )}
       <span
         className="sw-block-aside sw-wide-only"
@@ -169,13 +202,30 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
               </button>
             </li>
           ))}
+        <Figures {...props} />
         <LostLegend result={result} marks={lost} trans={trans} />
       </ul>
       {props.showsBreakdown && (
-        <Breakdown context={context} trans={trans} width={width} />
+        <Breakdown
+          context={context}
+          trans={trans}
+          width={width}
+          range={align === 'clock' ? range : undefined}
+          drawn={props.drawn}
+        />
       )}
       {!areRunsAbove && runs}
     </div>
+  );
+}
+
+/** Of the cluster's line, beside its name. Lines of workers have theirs in the table. */
+function Figures(props: MemoryViewProps): JSX.Element | null {
+  const { result, align, show, filtered, trans } = props;
+  const text =
+    show === 'workers' ? '' : figuresText(result, align, filtered, trans);
+  return text === '' ? null : (
+    <li className="sw-legend-item sw-figure">{text}</li>
   );
 }
 
@@ -316,11 +366,13 @@ function Breakdown(props: {
   readonly context: PanelContext;
   readonly trans: TranslationBundle;
   readonly width: number;
+  readonly range: Range | undefined;
+  readonly drawn: MemoryViewProps['drawn'];
 }): JSX.Element {
-  const { context, trans, width } = props;
+  const { context, trans, width, range, drawn } = props;
   const ask = (measure: string) =>
-    useWatch(context, 'memory', { measure, show: 'cluster' }, 1).snapshot
-      ?.result;
+    useWatch(context, 'memory', { measure, show: 'cluster', ...drawn }, 1)
+      .snapshot?.result;
   const parts = [
     {
       answer: ask('managed'),
@@ -350,9 +402,9 @@ function Breakdown(props: {
               : { colour: mark.property };
           return series === undefined ? [] : [{ ...look, ...series, label }];
         }),
-        { width }
+        { width, range }
       ),
-    [...parts.map(({ answer }) => answer), trans, width]
+    [...parts.map(({ answer }) => answer), trans, width, range]
   );
   return (
     <div className="sw-Memory-breakdown">

@@ -38,6 +38,7 @@ import { LanePointer } from './pointer';
 import { SelectedTask } from './selected-task';
 import { askTasks, type TaskQuestion } from './task-query';
 import { TaskTable } from './task-table';
+import { ToldView } from './told-view';
 import type { Viewport } from './viewport';
 import { clockText, legendRows, liveText } from './rows';
 
@@ -49,6 +50,7 @@ const ZOOM_ROOM = 0.1;
 export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   private readonly _model: TaskStreamModel;
   private readonly _saving = new Debouncer(() => this.stateHasChanged(), 1000);
+  private readonly _toldView = new ToldView(() => this._inSight());
   private _pointer: LanePointer;
   private _lastView: Viewport | null = null;
   /** Of the log that is shown, or was before the page was loaded again. */
@@ -93,6 +95,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       this._saving.dispose();
       this._model.dispose();
       super.dispose();
+      this._toldView.dispose();
     }
   }
 
@@ -123,6 +126,17 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   private _forgetMatches(): void {
     this._matches = null;
     this._found = undefined;
+  }
+
+  /** Hidden, it does not show where it would have gone on to; a view that does not go on stays what the user looked at. */
+  protected override onWatching(isOn: boolean): void {
+    if (isOn) {
+      this._toldView.moved();
+    } else {
+      const { isFollowing } = this._model;
+      const tasks = isFollowing || this.isDisposed ? this.cluster?.tasks : null;
+      this._toldView.hidden(tasks ?? null);
+    }
   }
 
   protected override isEmpty(result: TaskStreamResult) {
@@ -317,12 +331,27 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
 
   /** Saves a paused view when it has come to rest. Answers and tiles come all the time and do not move it. */
   private _onMoved(): void {
+    this._toldView.moved();
     const { isFollowing, view } = this._model;
     if (isFollowing || view === this._lastView) {
       return;
     }
     this._lastView = view;
     this._saveSoon();
+  }
+
+  /** For panels that show the same part of the time. */
+  private _inSight(): ToldView.INow | null {
+    const { cluster, result, isVisible } = this;
+    const { timeViews: views } = this.context;
+    return views === undefined ||
+      cluster === null ||
+      result === null ||
+      !isVisible ||
+      this.showsTable ||
+      this.isEmpty(result) !== null
+      ? null
+      : { views, cluster, view: this._model.view };
   }
 
   private _saveSoon(): void {
