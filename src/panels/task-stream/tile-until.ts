@@ -19,7 +19,7 @@ export function tileUntil(
 ): TileData {
   const end =
     (now - tile.index * tileSeconds(tile.level)) / cellSeconds(tile.level);
-  // (float32, in which a box of up to now may be a little longer)
+  // (float32, in which a box of up to now may be a little longer, and one from now on begin a little before)
   const isLater = (cells: number) => cells > end + SLACK_CELLS;
   if (!tile.to.some(isLater)) {
     return tile;
@@ -27,7 +27,7 @@ export function tileUntil(
   const rows = Array.from(tile.to, (_, row) => row).filter(
     row =>
       !isLater(tile.to[row]!) ||
-      (tile.from[row]! < end &&
+      (tile.from[row]! < end - SLACK_CELLS &&
         !(tile.run[row] !== AGGREGATE_RUN && running.has(tile.laneIndex[row]!)))
   );
   const of = <A extends ArrayLike<number>>(column: A): A =>

@@ -111,6 +111,17 @@ describe('a tile until an earlier moment', () => {
     expect(only!.slice(0, 4)).toEqual([1, 0xffffffff, 0, 5]);
   });
 
+  it('has nothing of what begins at that moment', () => {
+    // (in float32 a little before it: it was a box without a width)
+    const runs = [5, 44, 55, 59].map((from, at) => ({
+      lane: 1,
+      from,
+      to: [38, 48, 57, 61][at]!
+    }));
+    const whole = tileOf([...runs, { lane: 1, from: 62, to: 64 }]);
+    expect(tileUntil(whole, 62 * CELL, new Set()).run).toHaveLength(4);
+  });
+
   it('counts from the begin of the tile', () => {
     const whole = tileOf([{ lane: 0, from: 600, to: 640 }], 1);
     const at = (cells: number) =>
