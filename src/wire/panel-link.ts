@@ -919,6 +919,7 @@ export type ProfileResult = {
   readonly samples: number;
   /** Samples that filter and range leave out. Left out by an observer of before. */
   readonly hidden?: number;
+  /** Samples in a second of a thread, by the interval that is set; of Dask's, by the time that was worked. Null: not known. */
   readonly rateHz: number | null;
   readonly nodes: {
     readonly parent: readonly number[];

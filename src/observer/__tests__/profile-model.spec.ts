@@ -272,6 +272,51 @@ describe('the profile of drawn samples', () => {
     );
   });
 
+  it('gives each function the seconds that its samples stand for, whatever else took time', () => {
+    const anyRun = fc.record({
+      function: fc.constantFrom(id('load'), id('fit')),
+      lane: fc.constantFrom(...LANES.map(({ lane }) => lane)),
+      // As of disks and transfers, at which nobody looks.
+      duration: fc.double({ min: 0, max: 500, noNaN: true })
+    });
+    fc.assert(
+      fc.property(
+        fc.array(anySample, { minLength: 1, maxLength: 25 }),
+        fc.array(anyRun, { maxLength: 9 }),
+        fc.constantFrom(0.001, 0.01, 0.1),
+        fc.constantFrom(...CHOSEN),
+        anyTime,
+        (samples, runs, sampleSeconds, { filter }, [time]) => {
+          const log = logOf(samples);
+          const header = JSON.stringify({ kind: 'embedded', sampleSeconds });
+          ingestBlock(log, rowsToBlock(20, 'header', [{ json: header }]));
+          const secondsOf = (): (readonly [string, number])[] => {
+            const { nodes, rateHz } = ask(log, 'profile', {
+              filter,
+              time,
+              params: { groupBy: 'function' },
+              now: 10
+            });
+            return nodes.name.map((name, i) => [name, nodes.n[i]! / rateHz!]);
+          };
+          const before = secondsOf();
+          ingestBlock(
+            log,
+            rowsToBlock(
+              21,
+              'runs',
+              runs.map((run, i) => ({ ...run, run: i, start: i }))
+            )
+          );
+          expect(secondsOf()).toEqual(before);
+          const { samples: n } = ask(log, 'profile', { filter, time });
+          expect(before[0]![1]).toBeCloseTo(n * sampleSeconds, 9);
+        }
+      ),
+      { numRuns: 60 }
+    );
+  });
+
   it('keeps the largest frames, with those above them, and counts what it leaves out', () => {
     fc.assert(
       fc.property(

@@ -48,6 +48,13 @@ function sampled(): LogStore {
   return log;
 }
 
+/** Whose samples are looks, of which some are missing. */
+function ofDask(log: LogStore): LogStore {
+  const json = JSON.stringify({ kind: 'dask' });
+  ingestBlock(log, rowsToBlock(log.seq + 1, 'header', [{ json }]));
+  return log;
+}
+
 function drawn(log: LogStore, asked: Parameters<typeof ask>[2] = {}): string[] {
   const { nodes } = ask(log, 'profile', asked);
   const depth = nodes.parent.map(() => 0);
@@ -466,29 +473,44 @@ describe('the profile', () => {
     expect(drawn(log).slice(0, 2)).toEqual(['all 15', '  main 15']);
   });
 
-  it('says how often it looked at threads that worked', () => {
+  it('has samples of the interval that is set, whatever runs took', () => {
     const log = sampled();
-    expect(ask(log, 'profile').rateHz).toBeNull();
+    expect(ask(log, 'profile').rateHz).toBe(100);
     ingestBlock(log, rowsToBlock(7, 'runs', [{ run: 1, duration: 4 }]));
+    expect(ask(log, 'profile').rateHz).toBe(100);
+    for (const [i, [sampleSeconds, rate]] of [
+      [0.05, 20],
+      [0, null]
+    ].entries()) {
+      const json = JSON.stringify({ sampleSeconds });
+      ingestBlock(log, rowsToBlock(8 + i, 'header', [{ json }]));
+      expect(ask(log, 'profile').rateHz).toBe(rate);
+    }
+  });
+
+  it('says how often Dask looked at threads that worked', () => {
+    const log = ofDask(sampled());
+    expect(ask(log, 'profile').rateHz).toBeNull();
+    ingestBlock(log, rowsToBlock(8, 'runs', [{ run: 1, duration: 4 }]));
     expect(ask(log, 'profile').rateHz).toBe(2.5);
   });
 
   it('counts the work of tasks that run, until the log has ended', () => {
-    const log = sampled();
-    ingestBlock(log, rowsToBlock(7, 'runs', [{ run: 1, duration: 4 }]));
-    ingestBlock(log, rowsToBlock(8, 'running', [{ lane: 1, started: 2 }]));
+    const log = ofDask(sampled());
+    ingestBlock(log, rowsToBlock(8, 'runs', [{ run: 1, duration: 4 }]));
+    ingestBlock(log, rowsToBlock(9, 'running', [{ lane: 1, started: 2 }]));
     expect(ask(log, 'profile', { now: 8 }).rateHz).toBe(10 / (4 + 6));
     // A clock that is behind takes nothing away.
     expect(ask(log, 'profile', { now: 1 }).rateHz).toBe(2.5);
     expect(ask(log, 'profile', { now: 8, ended: true }).rateHz).toBe(2.5);
-    const none = new LogStore('none');
-    ingestBlock(none, rowsToBlock(1, 'runs', [{ run: 1, duration: 4 }]));
+    const none = ofDask(new LogStore('none'));
+    ingestBlock(none, rowsToBlock(8, 'runs', [{ run: 1, duration: 4 }]));
     expect(ask(none, 'profile').rateHz).toBeNull();
   });
 
   it('does not count samples and work of before it was watched', () => {
     const log = new LogStore('watched');
-    const text = JSON.stringify({ attached: 9.5 });
+    const text = JSON.stringify({ kind: 'dask', attached: 9.5 });
     [
       rowsToBlock(1, 'header', [{ json: text }]),
       ...[1, 2, 3].map((run, i) =>

@@ -65,7 +65,6 @@ export function* foldProfile(
     params.addresses === undefined ? asked : onWorkers(asked, params.addresses);
   const { log, moment } = context;
   const { wholeFrom } = log;
-  const workSeconds = workSecondsOf(context);
   const { firstRow } = log.samples;
   const end = Math.min(params.end ?? Infinity, moment.rows.samples);
   const root = newNode('all', '', 0);
@@ -127,7 +126,7 @@ export function* foldProfile(
       view: 'profile',
       samples: root.n,
       hidden,
-      rateHz: workSeconds >= 1 && taken > 0 ? taken / workSeconds : null,
+      rateHz: rateOf(context, taken),
       nodes,
       dropped,
       ...(page === undefined ? {} : { page }),
@@ -294,9 +293,23 @@ function samplePasses(
 }
 
 /**
- * How long threads worked while they were watched. Samples by that are how often a busy thread was sampled, as measured: idle ones are not.
- * Of less than a second that is not known.
+ * How many samples are a second of a thread; null: that is not known.
+ *
+ * Workers weigh their samples: each stands for the interval that is set, however rare looks are. By what the threads worked in all it must
+ * not be reckoned: runs have time in which no task has the thread, as while inputs come, and tasks that have none would get a part of it.
+ * Of Dask's samples, which are looks, and fewer than are due where an event loop is busy, nothing else is known than how many there are in
+ * the time that was worked.
  */
+function rateOf(context: FoldContext, taken: number): number | null {
+  if (context.log.header['kind'] !== 'dask') {
+    const sampleSeconds = sampleSecondsOf(context.log);
+    return sampleSeconds > 0 ? 1 / sampleSeconds : null;
+  }
+  const workSeconds = workSecondsOf(context);
+  return workSeconds >= 1 && taken > 0 ? taken / workSeconds : null;
+}
+
+/** How long threads worked while they were watched. Of less than a second it says little. */
 function workSecondsOf({ log, now, moment }: FoldContext): number {
   let seconds = (log.totalNanoseconds - log.earlyNanoseconds) / 1e9;
   for (const running of moment.running.values()) {
