@@ -1026,6 +1026,8 @@ export type MemoryResult = {
     readonly bytes: readonly (number | null)[];
     readonly bins?: LineBins;
     /** Of all samples in the range, also where a part of it is drawn; null: there are none. Left out: not known. */
+    readonly first?: number | null;
+    readonly last?: number | null;
     readonly peak?: number | null;
     readonly peakAt?: number | null;
     readonly mean?: number | null;

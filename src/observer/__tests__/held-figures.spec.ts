@@ -32,7 +32,7 @@ it('have the peak and the mean of what is held in the range', () => {
         const to = from + width;
         const held = new HeldFigures({ from, to }, hold);
         samples.forEach(({ t, bytes }) => held.add(t, bytes));
-        const { peak, peakAt, mean } = held.figures();
+        const { first, last, peak, peakAt, mean } = held.figures();
         // All times are whole: within each second one value holds, seen at its middle.
         const seconds = Array.from({ length: width }, (_, second) =>
           heldAt(samples, from + second + 0.5, hold)
@@ -46,6 +46,13 @@ it('have the peak and the mean of what is held in the range', () => {
           .sort((a, b) => b.bytes - a.bytes || a.t - b.t);
         expect(peak).toBe(met[0]?.bytes ?? null);
         expect(peakAt).toBe(met[0]?.t ?? null);
+        // The earliest of what is met, and what was told last; of one moment the first counts, and the last.
+        const inTime = met.toSorted((a, b) => a.t - b.t);
+        const earliest = inTime.filter(({ t }) => t === inTime[0]?.t);
+        expect([null, ...earliest.map(({ bytes }) => bytes)]).toContain(first);
+        expect(first === null).toBe(peak === null);
+        const told = samples.findLast(({ t }) => t <= to)?.bytes ?? NaN;
+        expect(last).toBe(peak === null || Number.isNaN(told) ? null : told);
         const sum = seconds.reduce((all, bytes) => all + bytes, 0);
         if (seconds.length > 0) {
           expect(mean).toBeCloseTo(sum / seconds.length, 9);
@@ -59,7 +66,13 @@ it('have the peak and the mean of what is held in the range', () => {
 });
 
 it('are not known where there is no sample', () => {
-  const none = { peak: null, peakAt: null, mean: null };
+  const none = {
+    first: null,
+    last: null,
+    peak: null,
+    peakAt: null,
+    mean: null
+  };
   const held = new HeldFigures({ from: 5, to: 9 }, 3);
   expect(held.figures()).toEqual(none);
   held.add(1, 7);

@@ -563,21 +563,25 @@ describe('lines of memory in time', () => {
   it('are drawn within what is looked at, to its borders, with figures of all of the range', () => {
     const of = (over: Parameters<typeof ask>[2]) => {
       const [line] = ask(standing(), 'memory', over).series;
-      const { t, bytes, peak, peakAt, mean } = line!;
-      return { t, bytes, figures: [peak, peakAt, mean] };
+      const { t, bytes, first, last, peak, peakAt, mean } = line!;
+      return { t, bytes, figures: [peak, peakAt, mean], ends: [first, last] };
     };
-    const whole = of({}).figures;
+    const { figures: whole, ends } = of({});
+    // At the very first one worker has told, and the other not.
+    expect(ends).toEqual([10, 20]);
     expect(whole.slice(0, 2)).toEqual([180, 145]);
     expect(whole[2]).toBeCloseTo((20 * (34 + 18) + 180) / (34 + 19), 9);
     expect(of({ params: { from: 15.5, to: 17.5 } })).toEqual({
       t: [15.5, 16, 16, 17, 17, 17.5],
       bytes: [20, 20, 20, 20, 20, 20],
-      figures: whole
+      figures: whole,
+      ends
     });
     expect(of({ params: { from: 50, to: 60 } })).toEqual({
       t: [50],
       bytes: [null],
-      figures: whole
+      figures: whole,
+      ends
     });
     // A range that is chosen is of the figures, too.
     const time = { from: 2, to: 18 };
@@ -585,7 +589,8 @@ describe('lines of memory in time', () => {
     expect(of({ time, params: { from: 17.5, to: 30 } })).toEqual({
       t: [17.5, 18, 18],
       bytes: [20, 20, 20],
-      figures: [20, 2, 20]
+      figures: [20, 2, 20],
+      ends: [20, 20]
     });
     expect(of({ time, params: { from: 20, to: 30 } }).t).toEqual([]);
   });

@@ -625,8 +625,9 @@ export function tableOf(
     text(seriesLabel(item, isLocal, trans)),
     none,
     none,
-    bytes(item.bytes[0] ?? null),
-    bytes(item.bytes.at(-1) ?? null),
+    // (what is drawn may be a part: an observer of before draws all)
+    bytes((item.first === undefined ? item.bytes[0] : item.first) ?? null),
+    bytes((item.last === undefined ? item.bytes.at(-1) : item.last) ?? null),
     bytes(peakOf(item)?.bytes ?? null),
     bytes(item.mean ?? null),
     none,

@@ -429,6 +429,23 @@ describe('the rows of memory', () => {
     expect(runRows(longer, 1000, 2000)[0]!.duration).toBe(5);
   });
 
+  it('have the figures of all of the range where a part of it is drawn', () => {
+    const figures = { first: 5, last: 6, peak: 9, peakAt: 2, mean: 7 };
+    const part = { ...result.series[0]!, ...figures };
+    const rowOf = (series: typeof part) =>
+      tableOf({ ...result, runs: [], series: [series] }, 0, 0, english)
+        .rows[0]!.slice(3, 7)
+        .map(({ value }) => value);
+    expect(rowOf(part)).toEqual([5, 6, 9, 7]);
+    const unknown = { first: null, last: null, peak: null, mean: null };
+    expect(rowOf({ ...part, ...unknown } as never)).toEqual([
+      null,
+      null,
+      null,
+      null
+    ]);
+  });
+
   it('are a table with a cell for each column', () => {
     const { columns, rows } = tableOf(result, 1000, 2000, english);
     expect(columns.map(({ name, numeric }) => [name, numeric])).toEqual([
