@@ -425,6 +425,11 @@ export type SpanRow = {
   readonly closed: number | null;
   readonly firstStart: number | null;
   readonly lastStop: number | null;
+  /**
+   * Tasks of the subtree were submitted before it had closed, and others after that: code elsewhere computes what was written in it, perhaps once
+   * more. Left out: not so, or by an observer of before.
+   */
+  readonly isComputedLater?: true;
   /** Results that were asked for in the subtree, and had been computed, or submitted, before. Left out: none, or by an observer of before. */
   readonly reused?: number;
   /** Of the pass: a filter by it has this pass alone. Left out: nobody opened the span by name, or an older program did. */

@@ -459,7 +459,12 @@ function expectedSpans(facts: ClusterFacts, isFull = false): Fields[] {
       id => all.find(each => each.id === id)?.reused ?? 0
     );
     const failed = runs.filter(({ status }) => status === RunStatus.Failed);
+    // (a graph is on its way for 50 ms)
+    const isLate = ({ submitted }: (typeof tasks)[number]): boolean =>
+      submitted > (span.closed ?? Infinity) + 0.05;
     return {
+      ...(tasks.some(isLate) &&
+        !tasks.every(isLate) && { isComputedLater: true }),
       ...(!isFull && span.uuid !== '' && { id: span.uuid }),
       ...(reused > 0 && { reused }),
       ...(isFull && full()),

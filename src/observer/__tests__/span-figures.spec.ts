@@ -50,6 +50,9 @@ describe('figures of spans', () => {
           expect(figures.enqueued(span)).toBe(
             Math.min(...own.map(each => each.submitted))
           );
+          expect(figures.lastEnqueued(span)).toBe(
+            Math.max(...own.map(each => each.submitted))
+          );
           expect(figures.nbytes(span)).toBe(
             own.reduce((sum, each) => sum + each.nbytes, 0)
           );

@@ -75,6 +75,7 @@ class SpanSums {
   firstStart = Infinity;
   lastStop = -Infinity;
   enqueued = Infinity;
+  lastEnqueued = -Infinity;
   nbytes = 0;
   joined = 0;
   reused = 0;
@@ -108,6 +109,7 @@ class SpanSums {
     this.firstStart = Math.min(this.firstStart, other.firstStart);
     this.lastStop = Math.max(this.lastStop, other.lastStop);
     this.enqueued = Math.min(this.enqueued, other.enqueued);
+    this.lastEnqueued = Math.max(this.lastEnqueued, other.lastEnqueued);
     this.nbytes += other.nbytes;
     this.joined += other.joined;
     this.reused += other.reused;
@@ -411,9 +413,10 @@ function ownSums(
       sums.failedTasks = log.figures.failedInRuns(span);
       sums.firstStart = log.figures.firstStart(span);
       sums.lastStop = log.figures.lastStop(span);
+      sums.enqueued = log.figures.enqueued(span);
+      sums.lastEnqueued = log.figures.lastEnqueued(span);
       sums.reused = log.spans.reusedOf(span);
       if (isFull) {
-        sums.enqueued = log.figures.enqueued(span);
         sums.nbytes = log.figures.nbytes(span);
         sums.submitted = log.figures.tasks(span);
         sums.joined = log.spans.get(span)?.joined ?? 0;
@@ -562,6 +565,7 @@ function describedRow(
   clients: ClientLabels
 ): SpanRow {
   const { span, parent } = description;
+  const sums = total.get(span)!;
   return {
     span: description.number,
     client: clients.index(description.client),
@@ -571,8 +575,23 @@ function describedRow(
     origin: description.origin,
     opened: description.opened,
     closed: Number.isNaN(description.closed) ? null : description.closed,
-    ...figures(total.get(span)!, own.get(span) ?? new SpanSums())
+    ...(isComputedLater(sums, description.closed) && {
+      isComputedLater: true as const
+    }),
+    ...figures(sums, own.get(span) ?? new SpanSums())
   };
+}
+
+/** By so much after the end of a span a graph may come that was sent in it. */
+const ON_THE_WAY_SECONDS = 0.05;
+
+/** Whether tasks were submitted in the span, and others after it had closed. */
+function isComputedLater(
+  { enqueued, lastEnqueued }: SpanSums,
+  closed: number
+): boolean {
+  const end = closed + ON_THE_WAY_SECONDS;
+  return enqueued <= end && lastEnqueued > end;
 }
 
 function fullRow(
@@ -649,6 +668,7 @@ function figures(
   | 'origin'
   | 'opened'
   | 'closed'
+  | 'isComputedLater'
   | keyof ReturnType<typeof passOf>
 > {
   const allUnknown = total.unknownNanoseconds > 0 && total.cpuNanoseconds === 0;

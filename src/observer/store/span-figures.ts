@@ -3,8 +3,8 @@ import { TaskOrigin } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 
 /**
- * Figures per span that are not seconds of threads: the tasks submitted, by how their span is known, when the first of them was, those that
- * failed, with and without a run that failed, the time from the first start to the last stop, and the bytes of the results.
+ * Figures per span that are not seconds of threads: the tasks submitted, by how their span is known, when the first and the last of them was,
+ * those that failed, with and without a run that failed, the time from the first start to the last stop, and the bytes of the results.
  */
 export class SpanFigures {
   private _tasks = new Float64Array(16);
@@ -15,6 +15,7 @@ export class SpanFigures {
   private _firstStart = new Float64Array(16).fill(Infinity);
   private _lastStop = new Float64Array(16).fill(-Infinity);
   private _enqueued = new Float64Array(16).fill(Infinity);
+  private _lastEnqueued = new Float64Array(16).fill(-Infinity);
   private _nbytes = new Float64Array(16);
 
   /** @param origin - {@link TaskOrigin} */
@@ -23,6 +24,9 @@ export class SpanFigures {
     this._tasks[span]! += 1;
     if (submitted < this._enqueued[span]!) {
       this._enqueued[span] = submitted;
+    }
+    if (submitted > this._lastEnqueued[span]!) {
+      this._lastEnqueued[span] = submitted;
     }
     if (origin === TaskOrigin.User) {
       this._exact[span]! += 1;
@@ -86,9 +90,10 @@ export class SpanFigures {
         first[other] = Math.min(first[other]!, first[span]!);
         first[span] = Infinity;
       }
-      const last = this._lastStop;
-      last[other] = Math.max(last[other]!, last[span]!);
-      last[span] = -Infinity;
+      for (const last of [this._lastStop, this._lastEnqueued]) {
+        last[other] = Math.max(last[other]!, last[span]!);
+        last[span] = -Infinity;
+      }
     }
   }
 
@@ -128,6 +133,10 @@ export class SpanFigures {
     return this._enqueued[span] ?? Infinity;
   }
 
+  lastEnqueued(span: SpanId): number {
+    return this._lastEnqueued[span] ?? -Infinity;
+  }
+
   /** Of all results, also of those that have gone. */
   nbytes(span: SpanId): number {
     return this._nbytes[span] ?? 0;
@@ -146,6 +155,7 @@ export class SpanFigures {
     this._firstStart = grownColumn(this._firstStart, capacity, Infinity);
     this._lastStop = grownColumn(this._lastStop, capacity, -Infinity);
     this._enqueued = grownColumn(this._enqueued, capacity, Infinity);
+    this._lastEnqueued = grownColumn(this._lastEnqueued, capacity, -Infinity);
     this._nbytes = grownColumn(this._nbytes, capacity);
   }
 }

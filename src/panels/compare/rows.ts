@@ -632,6 +632,8 @@ type Lengths = {
  * known yet.
  * Who has not done the work, or still does it, is not faster: "survey took 3.40 s, first-look took 4.60 s: 2 of 4 task runs of survey failed".
  * What differs by less than two runs of the same work do is no verdict: "survey took about the same as first-look (+1 %)".
+ * Nor is there one on passes whose tasks count to one of them and were computed later, perhaps in the other: "…: tasks of # fit [3] were computed in
+ * # fit [7]".
  * Nor is who has done other work: "survey took …, first-look took …: 93 % of executions of first-look are of functions that did not run in survey".
  * Who ran far fewer or more tasks is not called faster either: "survey took 1.20 s less, with 97 % fewer task runs: …".
  * What failed or was lost, and was made up for, stands behind: "… (−26 %); 1 of 5 task runs of survey failed". And who has done other work is
@@ -647,13 +649,14 @@ export function headline(
   if ('text' in found) {
     return found.text;
   }
-  const { lengths, faults, reused, undone, otherWork, waits } = found;
+  const { lengths, faults, later, reused, undone, otherWork, waits } = found;
   const faultTexts = faults.flatMap(({ texts }) => texts);
   if (lengths === null) {
     return faultTexts.join(', ');
   }
-  const said = [...otherWork, ...faultTexts, ...reused];
-  return undone.includes(true) || otherWork.length > 0
+  const laterTexts = later.filter(text => text !== '');
+  const said = [...laterTexts, ...otherWork, ...faultTexts, ...reused];
+  return undone.includes(true) || laterTexts.length + otherWork.length > 0
     ? trans.__('%1: %2', timesText(lengths, trans), said.join(', '))
     : withMore(
         soundText(sides, lengths, trans),
@@ -676,13 +679,20 @@ export function shortHeadline(
   if ('text' in found) {
     return { line: found.text, details: [] };
   }
-  const { lengths, faults, reused, undone, otherWork, waits } = found;
+  const { lengths, faults, later, reused, undone, otherWork, waits } = found;
   const faultTexts = faults.flatMap(({ texts }) => texts);
   if (lengths === null) {
     const [line = '', ...details] = faultTexts;
     return { line, details };
   }
-  const more = [...otherWork, ...faultTexts, ...reused];
+  const isLater = later.some(text => text !== '');
+  const more = [
+    ...later.filter(text => text !== ''),
+    ...(isLater ? [wayOutText(trans)] : []),
+    ...otherWork,
+    ...faultTexts,
+    ...reused
+  ];
   return undone.includes(true)
     ? {
         line: noVerdictText(
@@ -693,12 +703,14 @@ export function shortHeadline(
         ),
         details: more
       }
-    : otherWork.length > 0
-      ? { line: trans.__('No verdict: not the same work'), details: more }
-      : {
-          line: soundText(sides, lengths, trans),
-          details: [...waits, ...more]
-        };
+    : isLater
+      ? { line: computedLaterText(later, trans), details: more }
+      : otherWork.length > 0
+        ? { line: trans.__('No verdict: not the same work'), details: more }
+        : {
+            line: soundText(sides, lengths, trans),
+            details: [...waits, ...more]
+          };
 }
 
 /** The first and the last letters of what is longer; both as they are where that would leave nothing to tell them apart. */
@@ -725,6 +737,8 @@ type Finding =
       /** Null: not known of both. */
       readonly lengths: Lengths | null;
       readonly faults: readonly [Faults, Faults];
+      /** Of each, that its sums hold what was computed after it had ended; '': no, or it says nothing against a verdict. */
+      readonly later: readonly [string, string];
       readonly reused: readonly string[];
       /** Of each, whether it lacks some of the work. */
       readonly undone: readonly [boolean, boolean];
@@ -753,6 +767,7 @@ function findingOf(sides: Sides, isFiltered: boolean, trans: Trans): Finding {
     : {
         lengths,
         faults,
+        later: laterTexts(sides, trans),
         reused: reusedTexts(sides, trans),
         undone,
         otherWork:
@@ -761,6 +776,61 @@ function findingOf(sides: Sides, isFiltered: boolean, trans: Trans): Finding {
             : [],
         waits: lengths === null ? [] : waitTexts(sides, lengths, trans)
       };
+}
+
+/** Tasks that another process tells of may seem to begin by so much before the pass in which they are computed. */
+const WITHIN_SECONDS = 0.05;
+
+/**
+ * Tasks count to the pass that they were written in. Where other code computes them, later, the sums of two passes say nothing of how they ran:
+ *
+ *     [2] ├ y written, computed ┤     [9] ├ y computed ┤         all of y's seconds are of [2]
+ *
+ * That a pass had all of its tasks computed later, before the other one began, is another thing: so it is where one cell writes and the next computes.
+ */
+function laterTexts(sides: Sides, trans: Trans): readonly [string, string] {
+  const names = columnNames(sides, trans);
+  const passes = each(sides, ({ pass }) => pass?.rows ?? []);
+  return each(sides, (side, i) => {
+    const [rows, others] = [passes[i], passes[1 - i]!];
+    if (rows.length === 0 || others.length === 0 || tookOf(side) !== null) {
+      return '';
+    }
+    const closed = Math.max(...rows.map(row => row.closed ?? Infinity));
+    const lastStop = Math.max(...rows.map(row => row.lastStop ?? -Infinity));
+    const opened = Math.min(...others.map(row => row.opened));
+    if (closed <= opened && lastStop > opened + WITHIN_SECONDS) {
+      return trans.__(
+        'tasks of %1 ran while %2 did, or later: they count to %1, which wrote them',
+        names[i],
+        names[1 - i]!
+      );
+    }
+    return rows.some(({ isComputedLater }) => isComputedLater)
+      ? trans.__(
+          'tasks of %1 were also computed after it had ended: they count to %1, which wrote them',
+          names[i]
+        )
+      : '';
+  });
+}
+
+/** @param later - of each pass, why; '': it is the other one. */
+function computedLaterText(
+  later: readonly [string, string],
+  trans: Trans
+): string {
+  return !later.includes('')
+    ? trans.__('No verdict: tasks of both passes ran after they had ended')
+    : later[0] === ''
+      ? trans.__('No verdict: tasks of the second pass ran after it had ended')
+      : trans.__('No verdict: tasks of the first pass ran after it had ended');
+}
+
+function wayOutText(trans: Trans): string {
+  return trans.__(
+    'run the cell that wrote them twice more: those two passes can be compared'
+  );
 }
 
 /** Whom a sentence is about. */
@@ -1215,11 +1285,15 @@ const MOST_OF_OTHER_WORK = 0.5;
 /** What threads can wait for within a task. */
 const WAITS = ['core', 'gil', 'blocked'] as const;
 
-/** Cores that other programs use, too, are slower: then CPU differs by some percent with the wait for them. It is so small a part of what differs. */
+/**
+ * Cores that other programs use, too, are slower: then CPU differs by some percent with the wait for them. It is so small a part of what differs, and
+ * of the CPU itself: who needs a tenth of the CPU does not differ by waiting.
+ */
 const SMALL_PART = 0.1;
+const SMALL_CHANGE = 0.2;
 
 /**
- * Where one is faster or slower, and about as long on a CPU, which wait makes at least half of what threads were held less or more: an
+ * Where one is faster or slower, and nearly as long on a CPU, which wait makes at least half of what threads were held less or more: an
  * edit need not have done that.
  */
 function waitTexts(
@@ -1240,7 +1314,9 @@ function waitTexts(
   const isSame = areAboutTheSame(cpu);
   if (
     cpuChange === null ||
-    (!isSame && Math.abs(cpuChange) > SMALL_PART * Math.abs(held)) ||
+    (!isSame &&
+      (Math.abs(cpuChange) > SMALL_PART * Math.abs(held) ||
+        Math.abs(cpuChange) > SMALL_CHANGE * Math.min(cpu[0]!, cpu[1]!))) ||
     areAboutTheSame([before, after]) ||
     held * (after - before) <= 0
   ) {

@@ -42,6 +42,10 @@ type Over = {
   /** Null: it is open. */
   readonly closed?: number | null;
   readonly reused?: number;
+  /** When the tasks of the first pass were, f and g; left out: it is not told. */
+  readonly submitted?: readonly [number, number];
+  /** Those of the second. */
+  readonly submittedLast?: readonly [number, number];
   readonly without?: readonly string[];
 };
 
@@ -53,6 +57,8 @@ function notebook({
   last = {},
   closed = 13.5,
   reused = 0,
+  submitted,
+  submittedLast,
   without = []
 }: Over = {}) {
   const log = new LogStore('passes');
@@ -114,6 +120,16 @@ function notebook({
       ...last
     }
   ];
+  const nodes = (spans: readonly number[], times: readonly number[]) =>
+    times.map((time, i) => ({
+      node: 10 + i,
+      span: spans[i]!,
+      submitted: time
+    }));
+  say('nodes', [
+    ...nodes([4, 2], submitted ?? []),
+    ...nodes([5, 3], submittedLast ?? [])
+  ]);
   say(
     'runs',
     runs
@@ -379,6 +395,78 @@ describe('two passes of a cell', () => {
     expect(said({ closed: 13.495 })).toContain('is 1.51 s faster');
     expect(said({ last: { start: 3600, status: RunStatus.Failed } })).toBe(
       '# fit [7] held threads for 3.00 s, # fit [3] for 4.00 s: 1 of 2 task runs of # fit [7] failed'
+    );
+  });
+
+  it('have no verdict where tasks of one ran while the other did', () => {
+    // [7] computes what [3] wrote and computed: these runs are of [3]
+    const within = sidesOf(
+      notebook({ lastOfFirst: { start: 11, duration: 1 }, without: ['7 g'] })
+    );
+    const why =
+      'tasks of # fit [3] ran while # fit [7] did, or later: they count to # fit [3], which wrote them';
+    expect(shortHeadline(within, false, english)).toEqual({
+      line: 'No verdict: tasks of the first pass ran after it had ended',
+      details: [
+        why,
+        'run the cell that wrote them twice more: those two passes can be compared'
+      ]
+    });
+    expect(plain(headline(within, false, english))).toBe(
+      `# fit [7] held threads for 2.00 s, # fit [3] for 4.00 s: ${why}`
+    );
+    const [before, after] = within;
+    const swapped = shortHeadline([after, before], false, english);
+    expect(swapped.line).toBe(
+      'No verdict: tasks of the second pass ran after it had ended'
+    );
+    expect(swapped.details[0]).toBe(why);
+    // A filter has them, too.
+    const filter = { functions: ['g', 'f'] };
+    const filtered = sidesOf(
+      notebook({ lastOfFirst: { start: 11, duration: 1 } }),
+      filter
+    );
+    expect(shortHeadline(filtered, true, english).line).toContain('No verdict');
+    // What was over before the other began may be compared, whoever computed it.
+    const between = sidesOf(notebook({ lastOfFirst: { start: 8 } }));
+    expect(plain(headline(between, false, english))).toBe(
+      '# fit [7] held threads 1.00 s less: 3.00 s instead of 4.00 s (−25 %)'
+    );
+  });
+
+  it('have no verdict where other code computed more of one than the pass itself', () => {
+    const line = (submitted: readonly [number, number]) =>
+      shortHeadline(
+        sidesOf(notebook({ lastOfFirst: { start: 8 }, submitted })),
+        false,
+        english
+      );
+    expect(line([1, 7.9])).toEqual({
+      line: 'No verdict: tasks of the first pass ran after it had ended',
+      details: [
+        'tasks of # fit [3] were also computed after it had ended: they count to # fit [3], which wrote them',
+        'run the cell that wrote them twice more: those two passes can be compared'
+      ]
+    });
+    // All of them by another cell; all within the pass, which did not wait for them.
+    for (const submitted of [
+      [7, 7.9],
+      [4, 5.01]
+    ] as const) {
+      expect(plain(line(submitted).line)).toBe(
+        '# fit [7] held threads 1.00 s less: 3.00 s instead of 4.00 s (−25 %)'
+      );
+    }
+    const both = sidesOf(
+      notebook({
+        lastOfFirst: { start: 11, duration: 1 },
+        last: { start: 20 },
+        submittedLast: [11, 19]
+      })
+    );
+    expect(shortHeadline(both, false, english).line).toBe(
+      'No verdict: tasks of both passes ran after they had ended'
     );
   });
 

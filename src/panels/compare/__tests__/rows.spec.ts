@@ -616,6 +616,15 @@ describe('two runs', () => {
       expect(details(fast, of('busy', 9, 2.6, { core: 6.4 }))).toEqual([]);
     });
 
+    it('do not say so of CPU that is a tenth of what it was, though it is little of what differs', () => {
+      const [all, few] = [
+        of('all', 90, 4.4, { core: 70, gil: 15 }),
+        of('few', 6, 0.4, { core: 4.3, gil: 1.3 })
+      ];
+      expect(details(all, few)).toEqual([]);
+      expect(details(few, all)).toEqual([]);
+    });
+
     it('say nothing of it where CPU differs, or no wait does by half, or it is not known', () => {
       expect(details(slow, of('fast', 4, 1, { core: 2 }))).toEqual([]);
       expect(
