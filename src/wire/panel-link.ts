@@ -505,6 +505,12 @@ export type TaskStreamResult = {
   }[];
   /** Legend, by time descending in the range, at the end those of which the selection has no run there, or none that has ended; slot 0…11, second and third dozen by `round`; slot -1 = other. */
   readonly functions: readonly FunctionSlot[];
+  /** Of the selection's other functions, for of more than 200 those are named that run, those with a slot, and those with the most time. Left out: there are none; or by an observer of before. */
+  readonly otherFunctions?: {
+    readonly functions: number;
+    readonly seconds: number;
+    readonly executions: number;
+  };
   readonly running: readonly {
     readonly laneIndex: LaneIndex;
     readonly key: string;

@@ -364,6 +364,80 @@ describe('what runs', () => {
   });
 });
 
+describe('functions', () => {
+  it('are named up to 200, first those that run and those with a colour, and the others are added up', () => {
+    const log = new LogStore('many');
+    const COUNT = 300;
+    // Each later one has run for longer: the colours are those of the shortest, and of the heaviest of all.
+    const ids = Array.from({ length: COUNT }, (_, i) => i + 1);
+    const fresh = COUNT + 1;
+    ingestBlock(
+      log,
+      rowsToBlock(
+        1,
+        'names',
+        [...ids, fresh].map(id => ({ id, text: `f${id}` }))
+      )
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(
+        2,
+        'runs',
+        ids.map(id => ({
+          run: id,
+          lane: 0,
+          function: id,
+          start: id * COUNT,
+          duration: id,
+          cpu: NaN
+        }))
+      )
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(3, 'running', [
+        {
+          run: 999,
+          lane: 1,
+          function: fresh,
+          span: 1,
+          started: COUNT * COUNT + 400
+        }
+      ])
+    );
+    const { functions, otherFunctions } = ask(log, 'task-stream', {
+      now: COUNT * COUNT + 500
+    });
+    expect(functions).toHaveLength(200);
+    const named = new Set(functions.map(({ name }) => name));
+    const coloured = ids.filter(id => log.slots.of(`f${id}`).slot >= 0);
+    expect(coloured[0]).toBe(1);
+    expect(coloured.filter(id => !named.has(`f${id}`))).toEqual([]);
+    expect(functions.at(-1)).toMatchObject({ name: `f${fresh}`, seconds: 0 });
+    const left = ids.filter(id => !named.has(`f${id}`));
+    // (the longest of those without a colour are named)
+    expect(left).toEqual(
+      ids.filter(id => !coloured.includes(id)).slice(0, left.length)
+    );
+    expect(otherFunctions).toEqual({
+      functions: COUNT + 1 - 200,
+      seconds: expect.closeTo(
+        left.reduce((sum, id) => sum + id, 0),
+        3
+      ),
+      executions: left.length
+    });
+    // Of a selection that has less, none is left out.
+    const few = ask(log, 'task-stream', {
+      now: COUNT * COUNT + 500,
+      filter: { functions: ['f1', 'f2'] }
+    });
+    expect(few.functions).toHaveLength(2);
+    expect(few.otherFunctions).toBeUndefined();
+  });
+});
+
 describe('lanes', () => {
   /** Ids as a source gives them; the task stream counts lanes from 0 as they appear. */
   const first = { lane: 7, worker: 4, thread: 1 };

@@ -1,5 +1,5 @@
 import { BoxKind, RunStatus } from '../../records/enumerations';
-import type { TaskStreamResult } from '../../wire/panel-link';
+import type { FunctionSlot, TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { heldByRow, scanHeld } from '../tiles/held-places';
 import { atLeast } from '../tiles/scan-rows';
@@ -25,7 +25,7 @@ import { ownersOf } from './owners';
 import { firstRunning } from './idle';
 
 const STRIP_BINS = 240;
-/** Functions in the legend; those beyond the third dozen are grey anyway. */
+/** Functions that the answer names; those beyond the third dozen look alike anyway. */
 const MOST_FUNCTIONS = 200;
 /** More are seldom told apart in a picture; an answer of so many is 80 kB, several times a second while tasks run. */
 const MOST_BANDS = 1000;
@@ -122,7 +122,7 @@ export function* foldTaskStream(
         ...worker,
         busy: scan.busy.get(worker.worker) ?? 0
       })),
-      functions: functions.slice(0, MOST_FUNCTIONS),
+      ...namedFunctions(functions, running),
       running,
       othersRunning: moment.running.size - running.length,
       strip: { ...scan.strip, threads: log.shape.mostThreads },
@@ -560,6 +560,36 @@ function functionsOf(
       ...sum,
       ...(first.has(name) ? { isFirst: true as const } : {})
     }));
+}
+
+/**
+ * Of very many functions as many as an answer holds: first those that run and those with a colour, which boxes find here; then those with the
+ * most time. The others are added up.
+ */
+function namedFunctions(
+  all: TaskStreamResult['functions'],
+  running: TaskStreamResult['running']
+): Pick<TaskStreamResult, 'functions' | 'otherFunctions'> {
+  if (all.length <= MOST_FUNCTIONS) {
+    return { functions: all };
+  }
+  const run = new Set(running.map(({ function: name }) => name));
+  const needed = ({ name, slot }: FunctionSlot) => run.has(name) || slot >= 0;
+  const named = new Set(
+    [...all.filter(needed), ...all.filter(each => !needed(each))].slice(
+      0,
+      MOST_FUNCTIONS
+    )
+  );
+  const others = all.filter(each => !named.has(each));
+  return {
+    functions: all.filter(each => named.has(each)),
+    otherFunctions: {
+      functions: others.length,
+      seconds: others.reduce((sum, { seconds }) => sum + seconds, 0),
+      executions: others.reduce((sum, { executions }) => sum + executions, 0)
+    }
+  };
 }
 
 /** The functions that run for the first time: no run of them has ended, whatever is selected. As of now: sums of the log go on. */

@@ -34,6 +34,7 @@ import {
   endedFirst,
   foldedItems,
   foldedText,
+  functionCount,
   laneText,
   legendItems,
   spansText,
@@ -207,7 +208,7 @@ async function pictureFrom(
         ? [
             {
               kind: 'function' as const,
-              name: foldedText(folded.size, trans),
+              name: foldedText(functionCount(folded), trans),
               slot: -1,
               round: 0,
               seconds: 0,

@@ -9,6 +9,7 @@ import {
   endedFirst,
   foldedItems,
   foldedText,
+  functionCount,
   type LegendItem,
   legendItems,
   placesOf,
@@ -59,7 +60,7 @@ export function Legend(props: {
             >
               <EntryParts item={item} />
             </button>
-          ) : item.status !== undefined ? (
+          ) : item.kind !== 'others' && item.status !== undefined ? (
             <button
               type="button"
               className="sw-legend-item"
@@ -88,7 +89,9 @@ export function Legend(props: {
             aria-expanded={isOpen}
             onClick={() => setIsOpen(!isOpen)}
           >
-            {isOpen ? trans.__('fewer') : foldedText(more.size, trans)}
+            {isOpen
+              ? trans.__('fewer')
+              : foldedText(functionCount(more), trans)}
           </button>
         </li>
       )}
@@ -102,6 +105,8 @@ function EntryParts({ item }: { readonly item: LegendItem }): JSX.Element {
     <>
       {item.kind === 'function' ? (
         <Swatch mark={{ slot: item.slot, round: item.round }} />
+      ) : item.kind === 'others' ? (
+        <Swatch mark={{ slot: -1, round: 0 }} />
       ) : (
         item.kind !== 'unmarked' && (
           <Swatch

@@ -83,6 +83,8 @@ const STRIP_HEIGHT = 36;
 const AXIS_HEIGHT = 20;
 const LEGEND_LINE = 18;
 const SWATCH = 10;
+/** Of the functions that have no colour of their own. */
+const OTHER = { slot: -1, round: 0 };
 /** Those of the lanes and their legend that have patterns. */
 const PATTERNED = ['transfer', 'disk', 'import'] as const;
 
@@ -411,7 +413,7 @@ function swatchSvg(
       ink.drawn
     ];
   }
-  if (item.kind !== 'function') {
+  if (item.kind !== 'function' && item.kind !== 'others') {
     const kind = item.kind === 'compute' ? 'cpu' : item.kind;
     return [
       svgElement('rect', {
@@ -423,9 +425,10 @@ function swatchSvg(
       })
     ];
   }
+  const slot = item.kind === 'others' ? OTHER : item;
   return [
-    svgElement('rect', { ...place, fill: functionColour(palette, item) }),
-    ...Array.from({ length: topLines(item) }, (_, line) =>
+    svgElement('rect', { ...place, fill: functionColour(palette, slot) }),
+    ...Array.from({ length: topLines(slot) }, (_, line) =>
       svgElement('rect', {
         ...place,
         // (within it, as on the page)

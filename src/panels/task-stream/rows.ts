@@ -444,6 +444,14 @@ export type LegendItem =
       readonly title: string;
     }
   | {
+      /** Those that the answer does not name. */
+      readonly kind: 'others';
+      readonly functions: number;
+      readonly name: string;
+      readonly text: string;
+      readonly title: string;
+    }
+  | {
       readonly kind:
         | 'transfer'
         | 'disk'
@@ -462,6 +470,9 @@ export type LegendItem =
       readonly text: string;
       readonly title: string;
     };
+
+type Figures = Pick<FunctionSlot, 'seconds' | 'executions'>;
+const NO_FIGURES: Figures = { seconds: 0, executions: 0 };
 
 /** In the order of the legend. */
 export const PARTS_IN_LEGEND = [
@@ -498,10 +509,23 @@ export function legendItems(
           : executionsText(item.executions, trans)
       });
     }
+    const { otherFunctions: others } = result;
+    if (others !== undefined) {
+      items.push({
+        kind: 'others',
+        functions: others.functions,
+        name: foldedText(others.functions, trans),
+        text: formatDuration(others.seconds),
+        title: executionsText(others.executions, trans)
+      });
+    }
   } else {
     // Of the range, as all of the legend: `tasks` are those of the whole run.
-    const sum = (of: (item: FunctionSlot) => number) =>
-      result.functions.reduce((all, item) => all + of(item), 0);
+    const sum = (of: (item: Figures) => number) =>
+      [...result.functions, result.otherFunctions ?? NO_FIGURES].reduce(
+        (all, item) => all + of(item),
+        0
+      );
     items.push({
       kind: 'compute',
       name: legendWord('compute', trans),
@@ -706,7 +730,8 @@ export function sharedColoursText(
   const of = (has: (item: LegendItem & { kind: 'function' }) => boolean) =>
     items.filter(item => item.kind === 'function' && has(item)).length;
   const lined = of(({ slot, round }) => slot >= 0 && round > 0);
-  const grey = of(({ slot }) => slot < 0);
+  const unnamed = functionCount(items.filter(({ kind }) => kind === 'others'));
+  const grey = of(({ slot }) => slot < 0) + unnamed;
   return [
     lined === 0
       ? ''
@@ -730,11 +755,21 @@ export function foldedItems(
   return new Set(
     items.filter(
       item =>
-        item.kind === 'function' &&
-        (place += 1) > SHOWN_FUNCTIONS &&
-        !item.isRunning
+        item.kind === 'others' ||
+        (item.kind === 'function' &&
+          (place += 1) > SHOWN_FUNCTIONS &&
+          !item.isRunning)
     )
   );
+}
+
+/** How many functions items are: one may be all those that the answer does not name. */
+export function functionCount(items: Iterable<LegendItem>): number {
+  let count = 0;
+  for (const item of items) {
+    count += item.kind === 'others' ? item.functions : 1;
+  }
+  return count;
 }
 
 /** The legend as a table, for the export: figures only. */
@@ -742,9 +777,16 @@ export function legendRows(
   result: TaskStreamResult,
   trans: Trans
 ): TableCell[][] {
-  const known = new Map(result.functions.map(item => [item.name, item]));
+  const known = new Map<string, Figures>(
+    result.functions.map(item => [item.name, item])
+  );
   return legendItems(result, 'function', trans).map(item => {
-    const figures = item.kind === 'function' ? known.get(item.name) : undefined;
+    const figures =
+      item.kind === 'function'
+        ? known.get(item.name)
+        : item.kind === 'others'
+          ? result.otherFunctions
+          : undefined;
     return [
       cellOf.text(item.name),
       figures === undefined

@@ -10,6 +10,7 @@ import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { Legend } from '../legend';
 import { TaskStreamModel } from '../model';
+import { legendItems, legendRows } from '../rows';
 
 it('folds the small functions, and none that runs for the first time', () => {
   const result = ask(drawnStore(firstLook(38)), 'task-stream', { ended: true });
@@ -60,6 +61,52 @@ it('folds the small functions, and none that runs for the first time', () => {
   );
   expect(fold().textContent).toBe('fewer');
   flushSync(() => root.unmount());
+});
+
+it('counts also the functions that the answer does not name', () => {
+  const result = ask(drawnStore(firstLook(38)), 'task-stream', { ended: true });
+  const { functions } = result;
+  const model = new TaskStreamModel();
+  model.setResult({
+    ...result,
+    otherFunctions: { functions: 1234, seconds: 5, executions: 2345 }
+  });
+  const host = document.createElement('div');
+  const root = createRoot(host);
+  const trans = nullTranslator.load('spanwise');
+  const selection = new SelectionModel();
+  flushSync(() =>
+    root.render(<Legend model={model} selection={selection} trans={trans} />)
+  );
+  const fold = () => host.querySelector<HTMLElement>('[aria-expanded]')!;
+  const count = functions.length - 12 + 1234;
+  expect(fold().textContent).toBe(
+    `${count.toLocaleString('en-US')} other functions`
+  );
+  const others = () =>
+    [...host.querySelectorAll('li')].find(
+      ({ title }) => title.replace('\u00a0', ' ') === '2,345 executions'
+    );
+  expect(others()).toBeUndefined();
+  flushSync(() => fold().click());
+  expect(others()!.textContent!.replace('\u00a0', ' ')).toBe(
+    '1,234 other functions5.00 s'
+  );
+  const grey = functions.filter(({ slot }) => slot < 0).length + 1234;
+  expect(host.querySelector('li:last-child')!.textContent).toContain(
+    `${grey.toLocaleString('en-US')} are grey alike`
+  );
+  flushSync(() => root.unmount());
+  // Their time is in that of the kind, and in the table.
+  const told = { ...result, otherFunctions: model.result!.otherFunctions! };
+  const seconds = (of: typeof result) =>
+    legendItems(of, 'kind', trans).find(({ kind }) => kind === 'compute')!;
+  expect(seconds(told).text).not.toBe(seconds(result).text);
+  expect(legendRows(told, trans)[functions.length]).toMatchObject([
+    { text: '1,234 other functions' },
+    { value: 5 },
+    { value: 2345 }
+  ]);
 });
 
 it('says where boxes of each kind of part stand, and what behind other work means', () => {
