@@ -29,6 +29,7 @@ from spanwise.dask_bridge.running_tasks import SHOWN_SECONDS, RunningTasks
 from spanwise.dask_bridge.sample_pull import Sampled
 from spanwise.dask_bridge.sample_trees import Frame
 from spanwise.dask_bridge.thread_places import ThreadPlaces
+from spanwise.dask_bridge.told_progress import Progress, ToldProgress
 from spanwise.dask_bridge.waiting_tasks import Wait, WaitingTasks
 from spanwise.processes.this_process import notebook
 from spanwise.records.bounded_texts import BoundedTexts
@@ -174,6 +175,7 @@ class DaskLog:
         self._running = RunningTasks(self._say_running)
         self._running_spans: dict[str, int] = {}
         self._waiting = WaitingTasks()
+        self._progress = ToldProgress()
         #: Of each worker, and of the scheduler itself, when the newest was: its heartbeat, and the
         #: figures of its memory.
         self._heartbeats: dict[int, float] = {}
@@ -286,6 +288,7 @@ class DaskLog:
             if "fine" in states:
                 self._write_fine(states["fine"])
             self._write_waiting(states.get("waiting"), pulled.address)
+            self._write_progress(states.get("progress"))
             self._write_left_out()
 
     def _gap(self, pulled: Pulled) -> None:
@@ -774,6 +777,24 @@ class DaskLog:
         waits = [Wait(*row) for row in _rows(said, ("reason", "tasks", "key", "need", "needs"))]
         for row in self._waiting.changed(self.now, waits, address):
             self._writer.add("waiting", self.since(self.now), *row)
+
+    def _write_progress(self, said: Columns | None) -> None:
+        if said is None:
+            rows = self._progress.unseen()
+        else:
+            columns = ("prefix", "span", "done", "memory", "running", "waiting", "failed")
+            rows = self._progress.changed(
+                [
+                    Progress(
+                        NONE_U32 if prefix is None else self.names.id_of(prefix),
+                        self._span(span),
+                        *counts,
+                    )
+                    for prefix, span, *counts in _rows(said, columns)
+                ]
+            )
+        for row in rows:
+            self._writer.add("progress", self.since(self.now), *row)
 
     # -- samples ----------------------------------------------------------
 

@@ -9,6 +9,7 @@ _WHAT = {
     "spans": "spans",
     "executing": "tasks that run",
     "waiting": "tasks that wait",
+    "progress": "how far tasks are",
     "fine": "fine performance metrics except the seconds of tasks",
     "bandwidth": "bandwidths",
     "clients": "clients",

@@ -63,6 +63,8 @@ _EXECUTING_ROWS = 5_000
 #: these name, how many are told, and in how many characters.
 _UNPLACED_TASKS = 1_000
 _NEEDS, _NEED_LENGTH = 3, 300
+#: Of so many prefixes and spans it is told how far their tasks are, the others together.
+_PROGRESS_ROWS = 2_000
 #: What several tasks need is told of so many that need different things.
 _DIFFERENT_NEEDS = 3
 #: How a worker counts the tasks that it was given.
@@ -164,6 +166,7 @@ STATE_COLUMNS = _described(
     loop="t cpu memory fds net_read net_write disk_read disk_write tick",
     tasks="key group prefix span state worker nbytes type",
     waiting="reason tasks key need needs",
+    progress="prefix span done memory running waiting failed",
 )
 #: What tasks wait for, by the words of WaitReason (docs/contracts.md §11).
 _REASONS = (
@@ -181,6 +184,7 @@ _TEXTUAL = _described(
     bandwidth="kind a b",
     loop="",
     waiting="reason key need needs",
+    progress="prefix span",
 )
 
 
@@ -716,7 +720,12 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             "bandwidth": Section(self._bandwidth),
             "loop": Section(self._loop),
             "waiting": Section(self._waits),
+            "progress": Section(self._progress),
         }
+        #: By id: groups of which the last look at progress has told, and what is left of those
+        #: that Dask has forgotten.
+        self._counted_groups: dict[int, Any] = {}
+        self._past: dict[tuple[Any, Any], int] = {}
         #: By id: a group, when Dask was seen to know it, whether its last figures are told.
         self._known_groups: dict[int, tuple[Any, float, bool]] = {}
         #: Spans whose sums the look found that goes on, or that was cut.
@@ -1272,9 +1281,10 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         if "spans" in found and until < newest:
             of_sums = {span for _, span, *_ in found.get("fine", ())}
             found["spans"] += self._later_spans(spans | of_sums, until)
-        if "waiting" in found:
-            # (always whole: who wants it again has not followed it)
-            found["waiting"] = list(sections["waiting"].changed(-1, self._state))
+        for name in ("waiting", "progress"):
+            if name in found:
+                # (always whole: who wants it again has not followed it)
+                found[name] = list(sections[name].changed(-1, self._state))
         for name, changed in found.items():
             if changed:
                 self._put(states, name, changed, texts)
@@ -1643,6 +1653,48 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             key, need = examples.get(reason, (None, ""))
             yield reason, (reason, count, text_or_none(key), need, _some_of(needs.get(reason, ())))
 
+    def _progress(self) -> Iterator[tuple[Any, tuple] | None]:
+        """How far tasks are, by prefix and span: what Dask's groups have counted themselves.
+
+        Dask forgets a group with its last task. What it had is counted on, from the first look.
+        """
+        counts: dict[tuple[Any, Any], list[int]] = {}
+        counted, before = {}, self._counted_groups
+        for group in list(self.scheduler.task_groups.values()):
+            counted[id(group)] = group
+            of = counts.setdefault((group.prefix.name, group.span_id), [0] * 5)
+            for i, count in enumerate(far(group.states)):
+                of[i] += count
+            yield None
+        for number in before.keys() - counted.keys():
+            group = before[number]
+            pair = (group.prefix.name, group.span_id)
+            if pair not in self._past and len(self._past) >= _PROGRESS_ROWS:
+                pair = (None, None)
+            self._past[pair] = self._past.get(pair, 0) + far(group.states)[0]
+        self._counted_groups = counted
+        for pair, done in self._past.items():
+            counts.setdefault(pair, [0] * 5)[0] += done
+        for worker in list(self.scheduler.workers.values()):
+            # (as it said with its last heartbeat: some may have ended)
+            for task in list(worker.executing):
+                group = task.group
+                if task.state != "processing" or group is None:
+                    continue
+                of = counts.get((group.prefix.name, group.span_id), [0] * 5)
+                of[2] += 1
+                of[3] = max(0, of[3] - 1)
+            yield None
+        # Those of which some are still to come first.
+        pairs = sorted(counts, key=lambda pair: -sum(counts[pair][2:4]))
+        rest = [0] * 5
+        for pair in pairs[_PROGRESS_ROWS:]:
+            rest = [sum(each) for each in zip(rest, counts[pair])]
+        for pair in pairs[:_PROGRESS_ROWS]:
+            yield pair, (*map(text_or_none, pair), *counts[pair])
+        if any(rest):
+            yield (None, ""), (None, None, *rest)
+
     async def _executing(self, texts: Texts) -> tuple[dict[str, Any], int]:
         """What runs, of some thousands, and how many more tasks do."""
         rows: list[tuple] = []
@@ -1687,6 +1739,18 @@ def counted(scheduler: Any) -> list[Any]:
     prefixes = scheduler.task_prefixes.values()
     adds_up = any(isinstance(getattr(type(each), "states", None), property) for each in prefixes)
     return list(scheduler.task_groups.values() if adds_up else prefixes)
+
+
+def far(states: Any) -> tuple[int, int, int, int, int]:
+    """Of the tasks of a group: done, kept, running (which is not known), waiting, failed."""
+    memory = states.get("memory", 0)
+    return (
+        memory + states.get("released", 0) + states.get("forgotten", 0),
+        memory,
+        0,
+        sum(states.get(each, 0) for each in ("waiting", "queued", "no-worker", "processing")),
+        states.get("erred", 0),
+    )
 
 
 def is_paused(worker: Any) -> bool:

@@ -644,7 +644,7 @@ class Viewer:
         want = [
             *_WANT,
             *(["tasks"] if self._state < 0 else []),
-            *(["waiting"] if link is None or link.has_viewers else []),
+            *(["waiting", "progress"] if link is None or link.has_viewers else []),
         ]
         asked = self._operation(limit=_LIMIT, lease=LEASE_SECONDS, want=want, fresh=fresh)
         return await ask(asked, self._seconds)
