@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from spanwise.tests.gated_tasks import held
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_pressure import cluster as small_cluster
 from spanwise.tests.test_pressure import fill_up, let_go
-from spanwise.tests.told_to_pages import needs_in, notices, told, waiting
+from spanwise.tests.told_to_pages import needs_in, notices, told, waiting, waiting_in
 
 pytestmark = pytest.mark.filterwarnings("always::RuntimeWarning")
 
@@ -78,6 +79,24 @@ def test_tasks_are_counted_by_what_they_wait_for(tmp_path: Path) -> None:
         wait_for(client, 0, no_resource=5, no_named=1)
         client.cancel(futures)
         wait_until("none waits", lambda: "waiting" not in told(client))
+
+
+def test_while_others_wait_no_thread_is_told_to_stand_empty() -> None:
+    """Of a run workers tell only from 0.1 s on, and between two of them nothing seemed to run."""
+    running: list[int] = []
+
+    def look() -> bool:
+        cluster = told(client)
+        if waiting_in(cluster).get("thread", 0) > 0:
+            running.append(cluster["running"])
+        return all(future.done() for future in futures)
+
+    with Client(n_workers=1, threads_per_worker=2) as client:
+        futures = client.map(time.sleep, [0.3] * 30, pure=False)
+        wait_until("all to end", look)
+    # 30 of 0.3 s on two threads take 4.5 s, and one is counted each second.
+    assert len(running) > 10
+    assert set(running) == {2}
 
 
 def test_tasks_without_any_worker_are_counted(tmp_path: Path) -> None:

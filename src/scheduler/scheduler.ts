@@ -37,6 +37,7 @@ import { settle } from './transitions';
 import type { UnrunFailure } from './unrun-failures';
 import { validateState } from './validate-state';
 import { countByTally, type TallyCounts } from './tallies';
+import { takenForBegun } from './begun-tasks';
 import { waitingTasks } from './waiting-tasks';
 import {
   replicasChanged,
@@ -202,6 +203,14 @@ export class Scheduler {
     heldUp: ReadonlyMap<number, number>
   ): ReturnType<typeof waitingTasks> {
     return waitingTasks(this._state, heldUp);
+  }
+
+  /** Which tasks of a worker have begun beside those that it says: see {@link takenForBegun}. */
+  takenForBegun(
+    worker: WorkerRecord,
+    told: ReadonlySet<number>
+  ): readonly number[] {
+    return takenForBegun(this._state, worker, told);
   }
 
   /** How far tasks are, by the tallies that they came with. Looks at all tasks. */

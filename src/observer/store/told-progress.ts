@@ -9,6 +9,7 @@ type ProgressRow = Row<'progress'>;
 export class ToldProgress {
   private readonly _rows = new Map<number, ProgressRow>();
   private _at: number | null = null;
+  private _running = 0;
 
   constructor(private readonly _most: number = TABLES.progress.bound.rows) {}
 
@@ -17,13 +18,16 @@ export class ToldProgress {
     if (row.within === NONE_U32) {
       this._rows.clear();
       this._at = null;
+      this._running = 0;
       return true;
     }
     this._at = row.t;
     const key = row.within * 0x100000000 + row.function;
-    if (!this._rows.has(key) && this._rows.size >= this._most) {
+    const before = this._rows.get(key);
+    if (before === undefined && this._rows.size >= this._most) {
       return false;
     }
+    this._running += row.running - (before?.running ?? 0);
     this._rows.set(key, row);
     return true;
   }
@@ -31,6 +35,11 @@ export class ToldProgress {
   /** When it was told last; null: it is not, or not any more. */
   get at(): number | null {
     return this._at;
+  }
+
+  /** How many tasks run, when it was told last: also those that have just begun, of which workers do not tell. */
+  get running(): number {
+    return this._running;
   }
 
   rows(): IterableIterator<ProgressRow> {

@@ -385,7 +385,7 @@ export class ObservedCluster {
           : { left: this._wallClock(worker.left) })
       })),
       threads: shape.threads,
-      running: this.ended ? 0 : shape.running.size,
+      running: this.ended ? 0 : this._runningCount(),
       ...(shape.givenUpCount > 0 && { runningCancelled: shape.givenUpCount }),
       ...this._waiting(),
       tasks: Math.max(store.nodes.endRow, store.runCount),
@@ -421,6 +421,14 @@ export class ObservedCluster {
       ...(kernel === '' && path === '' ? {} : { notebook }),
       ...(left === undefined ? {} : { left })
     };
+  }
+
+  /** Of runs workers tell from 0.1 s on. While others wait, their threads take the next one at once, as the source has counted. */
+  private _runningCount(): number {
+    const { shape, progress } = this.store;
+    return shape.waiting.length > 0
+      ? Math.max(shape.running.size, progress.running)
+      : shape.running.size;
   }
 
   /** Known while its source is there. */

@@ -5,6 +5,7 @@
  */
 import type { TallyCounts } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
+import { beginsNothing } from './held-up';
 
 /** Counts of a row, in their order in what was told. */
 const COUNTS = [
@@ -76,29 +77,41 @@ export class ToldProgress {
     }
   }
 
-  /** What a worker has not said it has begun waits there. */
+  /** What a worker has not begun waits there. */
   private _counts({
     processing,
     waiting,
     ...others
   }: TallyCounts): Readonly<Record<Count, Uint32Array>> {
-    const { core, workers } = this._cluster;
-    const { tasks } = core;
+    const { tally } = this._cluster.core.tasks;
     const running = new Uint32Array(processing.length);
-    for (const { id, running: begun } of workers.values()) {
-      for (const { task, run } of begun.values()) {
-        if (tasks.isRunOf(id, task, run)) {
-          running[tasks.tally[task]!]!++;
-        }
-      }
+    for (const task of this._begun()) {
+      running[tally[task]!]!++;
     }
     return {
       ...others,
       running,
       waiting: waiting.map(
-        (count, tally) =>
-          count + Math.max(0, processing[tally]! - running[tally]!)
+        (count, of) => count + Math.max(0, processing[of]! - running[of]!)
       )
     };
+  }
+
+  private *_begun(): Iterable<number> {
+    const { core, workers } = this._cluster;
+    const { tasks } = core;
+    for (const session of workers.values()) {
+      const told = new Set<number>();
+      for (const { task, run } of session.running.values()) {
+        if (tasks.isRunOf(session.id, task, run)) {
+          told.add(task);
+        }
+      }
+      yield* told;
+      const worker = core.workers.get(session.id);
+      if (worker !== undefined && !beginsNothing(session)) {
+        yield* core.takenForBegun(worker, told);
+      }
+    }
   }
 }

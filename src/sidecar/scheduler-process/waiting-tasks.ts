@@ -8,6 +8,7 @@ import { WaitReason } from '../../records/enumerations';
 import { MOST_NEEDS, type Need, type WorkerRecord } from '../../scheduler';
 import { cutInTheMiddle } from '../../sources/cut-text';
 import type { ClusterState } from './cluster-state';
+import { beginsNothing } from './held-up';
 import type { ToldProgress } from './told-progress';
 
 /** Of a notice: the key in it may be long. */
@@ -127,10 +128,10 @@ export class WaitingTasks {
   private _counts(): ReturnType<ClusterState['core']['waitingTasks']> {
     const { core, workers } = this._cluster;
     const heldUp = new Map<number, number>();
-    for (const { id, isPaused, standing } of workers.values()) {
-      const worker = core.workers.get(id);
-      if (worker !== undefined && (isPaused || standing === 'stopped')) {
-        heldUp.set(id, this._goingAt(worker));
+    for (const session of workers.values()) {
+      const worker = core.workers.get(session.id);
+      if (worker !== undefined && beginsNothing(session)) {
+        heldUp.set(session.id, this._goingAt(worker));
       }
     }
     return core.waitingTasks(heldUp);

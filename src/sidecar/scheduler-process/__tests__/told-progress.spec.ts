@@ -56,18 +56,33 @@ describe('what the log says of how far tasks are', () => {
     expect(look()).toEqual([]);
     cluster.join(0, 1);
     cluster.submit('a1 a2 -> b', { want: 'a1 a2 b' });
-    expect(look()).toEqual(['a: 2 waiting', 'b: 1 waiting']);
-    // A worker has been given both, and has told of one.
+    expect(look()).toEqual(['a: 1 running, 1 waiting', 'b: 1 waiting']);
     cluster.runs('a1', 3);
-    expect(look()).toEqual(['a: 1 running, 1 waiting']);
+    expect(look()).toEqual([]);
     cluster.s.finish(0, 'a1');
-    expect(look()).toEqual(['a: 1 done, 1 waiting, 1 kept']);
+    expect(look()).toEqual(['a: 1 done, 1 running, 1 kept']);
     expect(look()).toEqual([]);
     cluster.s.fail(0, 'a2');
     expect(look()).toEqual(['a: 1 done, 1 failed, 1 kept', 'b: 1 failed']);
     // Forgotten tasks are as far as they came.
     cluster.s.release('a1 a2 b');
     expect(look()).toEqual(['a: 1 done, 1 failed']);
+  });
+
+  it('has a task for each thread of a worker that has so many, whatever of it the worker has told', () => {
+    // Workers tell of runs that last, and most do not: between two of them a thread stood empty.
+    cluster.join(0, 2);
+    cluster.submit('a1 a2 a3 b1', { want: 'a1 a2 a3 b1' });
+    expect(look()).toEqual(['a: 2 running, 1 waiting', 'b: 1 waiting']);
+    // It has begun another one than was taken for begun.
+    cluster.runs('b1', 0.2);
+    expect(look()).toEqual(['a: 1 running, 2 waiting', 'b: 1 running']);
+    // One that has seceded leaves its thread to the next.
+    cluster.s.secede(0, 'b1');
+    expect(look()).toEqual(['a: 2 running, 1 waiting']);
+    // A worker that begins nothing has what it has told.
+    cluster.sessions.get(0)!.isPaused = true;
+    expect(look()).toEqual(['a: 3 waiting']);
   });
 
   it('tells of tasks that were given up before they ran, and of those that run again', () => {
