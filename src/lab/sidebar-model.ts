@@ -13,7 +13,11 @@ import {
 import { Disposing } from '../feed/disposing';
 import type { IFeed, IWatch } from '../feed/feed-types';
 import type { PanelContext } from '../panels/panel-context';
-import type { ClusterInfo, SpansResult } from '../wire/panel-link';
+import {
+  REFUSED_CLUSTER,
+  type ClusterInfo,
+  type SpansResult
+} from '../wire/panel-link';
 import { clusterUsers, type ClusterUsers } from './cluster-users';
 import type { ContextPool } from './context-pool';
 import { type Arrange, usualArrange } from './span-tree-rows';
@@ -93,6 +97,26 @@ export class SidebarModel extends Disposing {
 
   get cluster(): ClusterInfo | null {
     return this._context.cluster.current;
+  }
+
+  /** As of {@link IClusterInFront}. */
+  get running(): ClusterInfo | null {
+    const { cluster } = this;
+    if (cluster === null || cluster.state !== 'ended') {
+      return cluster;
+    }
+    const { feed, notebookOf } = this._options;
+    const running = feed.clusters.filter(
+      ({ cluster: id, state }) => state !== 'ended' && id !== REFUSED_CLUSTER
+    );
+    const { notebooks } = this.users;
+    return (
+      newestOf(
+        running.filter(info =>
+          notebooks.some(notebook => belongsTo(info, { notebook }, notebookOf))
+        )
+      ) ?? newestOf(running)
+    );
   }
 
   /** Of the same notebook: what else goes on, if one of them records computations without a cluster. Others are runs that one chooses from. */

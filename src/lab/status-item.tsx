@@ -1,4 +1,4 @@
-/** The line in the status bar: workers, running tasks and memory of the cluster in front. */
+/** The line in the status bar: workers, running tasks and memory of the cluster in front, or, if that has ended, of one that runs. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import { type ISignal, Signal } from '@lumino/signaling';
@@ -6,7 +6,6 @@ import { createElement } from '../charts/shown-element';
 import { formatBytes } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
 import { tasksNowText, waitingLines, waitingText } from '../panels/waiting';
-import type { ClusterInfo } from '../wire/panel-link';
 import { memoryOf, notOfSentence, workersText } from './cluster-figures';
 import type { IClusterInFront } from './tokens';
 
@@ -29,7 +28,7 @@ export class StatusItem extends ReactWidget {
 
   /** Whether there is a cluster to tell of. */
   get hasCluster(): boolean {
-    return this._running !== null;
+    return this._front.running !== null;
   }
 
   override dispose(): void {
@@ -42,7 +41,7 @@ export class StatusItem extends ReactWidget {
   }
 
   render(): JSX.Element | null {
-    const cluster = this._running;
+    const { cluster: shown, running: cluster, notOf } = this._front;
     if (cluster === null) {
       return null;
     }
@@ -56,7 +55,8 @@ export class StatusItem extends ReactWidget {
     ].filter(Boolean);
     const figures = parts.join(' · ');
     // Whose they are, where one would take them for those of one's own notebook.
-    const isOther = this._front.notOf !== undefined;
+    const isUnshown = shown?.cluster !== cluster.cluster;
+    const isOther = isUnshown || notOf !== undefined;
     return (
       <button
         type="button"
@@ -68,7 +68,11 @@ export class StatusItem extends ReactWidget {
         ].join(': ')}
         title={[
           `Spanwise: ${cluster.name}`,
-          ...(isOther ? [notOfSentence(this._front.notOf!, this._trans)] : []),
+          ...(isUnshown
+            ? [this._trans.__('The sidebar shows a cluster that has ended.')]
+            : notOf === undefined
+              ? []
+              : [notOfSentence(notOf, this._trans)]),
           ...waitingLines(cluster, this._trans)
         ].join('\n')}
         onClick={this._onClick}
@@ -79,11 +83,6 @@ export class StatusItem extends ReactWidget {
         <span>{figures}</span>
       </button>
     );
-  }
-
-  private get _running(): ClusterInfo | null {
-    const { cluster } = this._front;
-    return cluster?.state === 'ended' ? null : cluster;
   }
 
   private _redraw(): void {

@@ -37,6 +37,10 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
         get cluster() {
           return newestOf(feed.clusters);
         },
+        get running() {
+          const newest = newestOf(feed.clusters);
+          return newest?.state === 'ended' ? null : newest;
+        },
         notOf: undefined,
         changed: feed.clustersChanged
       },

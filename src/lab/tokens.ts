@@ -35,6 +35,8 @@ export const IPanelsToken = new Token<IPanels>(
 export interface IClusterInFront {
   /** Null: there is none. */
   readonly cluster: ClusterInfo | null;
+  /** The same; in place of one that has ended what runs: of the same notebook, if something does, else the newest. Null: nothing runs. */
+  readonly running: ClusterInfo | null;
   /** The notebook that one works in, if the cluster is not of it; undefined also where there is none. */
   readonly notOf: string | undefined;
   /** Another cluster, or its figures. */

@@ -524,6 +524,8 @@ export function strips(
   options: {
     readonly status: LinkStatus;
     readonly cluster: ClusterInfo | null;
+    /** What it is called where the panel shows another one, too. */
+    readonly name?: string | undefined;
     readonly hasFigures: boolean;
     /** Seconds since the start up to which the figures go, if they say so. */
     readonly figuresTo: number | null;
@@ -615,18 +617,22 @@ export function strips(
     });
   }
   if (cluster?.state === 'ended') {
+    const sentence =
+      cluster.why ??
+      (cluster.endedAt === undefined
+        ? trans.__('Ended. The history is kept.')
+        : trans.__(
+            'Ended at %1. The history is kept.',
+            formatClock(cluster.endedAt, now / 1000)
+          ));
     list.push({
       key: 'ended',
       icon: stopIcon,
       tone: 'neutral',
       sentence:
-        cluster.why ??
-        (cluster.endedAt === undefined
-          ? trans.__('Ended. The history is kept.')
-          : trans.__(
-              'Ended at %1. The history is kept.',
-              formatClock(cluster.endedAt, now / 1000)
-            )),
+        options.name === undefined
+          ? sentence
+          : trans.__('%1: %2', options.name, sentence),
       // (a panel that stays with one cluster goes on to none)
       ...(options.target.cluster !== cluster.cluster && {
         button: {

@@ -332,6 +332,27 @@ export abstract class SpanwisePanel<
       : name;
   }
 
+  /** The same, and whether it has ended: as the title says it. */
+  protected get nameWithState(): string | undefined {
+    const { clusterName, cluster } = this;
+    return clusterName === undefined || cluster === null
+      ? clusterName
+      : this.withState(clusterName, cluster);
+  }
+
+  protected withState(name: string, { state, unwatched }: ClusterInfo): string {
+    return state !== 'ended'
+      ? name
+      : unwatched === true
+        ? this.trans.__('%1 (not watched)', name)
+        : this.trans.__('%1 (ended)', name);
+  }
+
+  /** What the strips call the run that they are of; undefined: the panel shows no other. */
+  protected get nameInStrips(): string | undefined {
+    return undefined;
+  }
+
   /** The panel has another context: what holds on to the last one is to be made anew. */
   protected onTurned(): void {
     // Most panels hold nothing.
@@ -490,6 +511,7 @@ export abstract class SpanwisePanel<
           hasFigures={result !== null}
           figuresTo={figuresTo(result)}
           failure={result === null ? null : watching.failure}
+          name={this.nameInStrips}
           tellsWhatWaits={state?.tellsWhatWaits === true}
           remark={result === null ? '' : this.remark(result)}
           trans={this.trans}
@@ -736,16 +758,12 @@ export abstract class SpanwisePanel<
   protected retitle(): void {
     const name =
       this.clusterName === undefined ? undefined : shownText(this.clusterName);
-    const cluster = this.context.cluster.current;
     const title = this.face.title(this.trans);
+    const withState = this.nameWithState;
     this.title.label =
-      name === undefined
+      withState === undefined
         ? title
-        : cluster?.state !== 'ended'
-          ? this.trans.__('%1 · %2', title, name)
-          : cluster.unwatched === true
-            ? this.trans.__('%1 · %2 (not watched)', title, name)
-            : this.trans.__('%1 · %2 (ended)', title, name);
+        : this.trans.__('%1 · %2', title, shownText(withState));
     this.title.caption = [
       this.title.label,
       this.face.question(this.trans),

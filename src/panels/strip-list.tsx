@@ -14,6 +14,8 @@ export function StripList(props: {
   readonly figuresTo: number | null;
   /** Why the newest question was not answered, while older figures are shown. */
   readonly failure: string | null;
+  /** What the cluster is called where the panel shows another one, too. */
+  readonly name?: string | undefined;
   /** What stands in place of the figures says what waits in vain. */
   readonly tellsWhatWaits: boolean;
   /** What the panel itself says of its figures; '': nothing. */
@@ -36,6 +38,7 @@ export function StripList(props: {
     {
       status: feed.status,
       cluster: cluster.current,
+      name: props.name,
       hasFigures: props.hasFigures,
       figuresTo,
       missingSince: cluster.missingSince,

@@ -85,8 +85,33 @@ it('is of the notebook in front, whatever is newer', async () => {
   expect(await text()).toMatch(/^2.workers · 13 waiting · [^·]+$/);
   feed.setClusters(one, { ...two, kind: 'dask', running: 3 });
   expect(await text()).toMatch(/^2.workers · [^·]+$/);
-  // Nothing is said of one that has ended, nor of another in its place.
-  feed.setClusters(one, { ...two, state: 'ended' });
+});
+
+it('tells of what runs where the cluster in front has ended', async () => {
+  const { feed, model, text, title, label } = setUp(true);
+  const ended = of('mine.ipynb', 1, {
+    cluster: 'before',
+    name: 'mine',
+    state: 'ended',
+    startedAt: 1000,
+    endedAt: 1500
+  });
+  const next = of('mine.ipynb', 2, { name: 'mine', startedAt: 2000 });
+  const other = of('other.ipynb', 3, { startedAt: 3000 });
+  feed.setClusters(ended, next, other);
+  model.choose(ended);
+  model.turnTo({ notebook: 'mine.ipynb', cluster: 'before' });
+  expect(model.cluster?.cluster).toBe('before');
+  // Of the same notebook, though another is newer; it is named, for the sidebar shows another one.
+  expect(await text()).toMatch(/^mine:2.workers ·/);
+  expect(label()).toMatch(/^Spanwise: mine: 2.workers, /);
+  expect(title().split('\n')).toEqual([
+    'Spanwise: mine',
+    'The sidebar shows a cluster that has ended.'
+  ]);
+  feed.setClusters(ended, { ...next, state: 'ended', endedAt: 2500 }, other);
+  expect(await text()).toMatch(/^other\.ipynb:3.workers ·/);
+  feed.setClusters(ended, { ...other, state: 'ended' });
   expect(await text()).toBeNull();
 });
 

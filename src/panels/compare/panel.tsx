@@ -294,6 +294,40 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         );
   }
 
+  /** Of two runs each has its own. */
+  protected override get nameWithState(): string | undefined {
+    const [own, other] = this._ownAndOther();
+    if (!this._showsTwoRuns) {
+      return super.nameWithState;
+    }
+    const [ownName, otherName] = this._names();
+    return namesOfBoth(
+      this._ordered([
+        this.withState(ownName, own!),
+        this.withState(otherName, other!)
+      ]),
+      this._ordered([this._pass.own, this._pass.other]),
+      this.trans
+    );
+  }
+
+  protected override get nameInStrips(): string | undefined {
+    const { cluster } = this;
+    return cluster !== null && this._showsTwoRuns
+      ? this._runName(cluster)
+      : undefined;
+  }
+
+  private get _showsTwoRuns(): boolean {
+    const [own, other] = this._ownAndOther();
+    return (
+      own !== null &&
+      other !== null &&
+      own.cluster !== other.cluster &&
+      !this._isUndecided
+    );
+  }
+
   /**
    * What is shown stays, or is a proposal again: then both runs are still shown, the older one first and with the passes that are proposed,
    * or, of two runs, those that were shown, until a cell runs again, another cluster is chosen in the sidebar, or the own run is another.
@@ -633,13 +667,12 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     const { trans } = this;
     const [own, other] = this._ownAndOther();
     const { own: ownPass, other: otherPass } = this._pass;
-    const isOfOneName = own?.name === other?.name;
     const isOfOneCluster = own?.cluster === other?.cluster;
     const name = (run: ClusterInfo | null, pass: ChosenPass | null): string => {
       if (run === null) {
         return '';
       }
-      const runName = isOfOneName ? this._runText(run) : run.name;
+      const runName = this._runName(run);
       if (pass === null) {
         return runName;
       }
@@ -647,6 +680,12 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
       return isOfOneCluster ? passName : trans.__('%1: %2', runName, passName);
     };
     return [name(own, ownPass), name(other, otherPass)];
+  }
+
+  /** Of two of one name with the time. */
+  private _runName(run: ClusterInfo): string {
+    const [own, other] = this._ownAndOther();
+    return own?.name === other?.name ? this._runText(run) : run.name;
   }
 
   private _sides(): Sides {
@@ -1010,6 +1049,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         target: { cluster: run.cluster, name: run.name },
         notebookOf: () => undefined
       });
+      this._otherRun.changed.connect(this.retitle, this);
     }
     this._watchBoth();
     this.retitle();

@@ -264,3 +264,48 @@ it('lets go of the other run that is no longer chosen', async () => {
   expect(context.cluster.isDisposed).toBe(false);
   disposed.mockRestore();
 });
+
+it('says of each of two runs whether it has ended', async () => {
+  const { feed, contexts } = labContext();
+  const first = clusterInfo({
+    cluster: 'a',
+    name: 'mine',
+    state: 'ended',
+    startedAt: 1000,
+    endedAt: 1500,
+    why: 'Ended at 06:16:15.'
+  });
+  const second = clusterInfo({ cluster: 'b', name: 'mine', startedAt: 2000 });
+  feed.setClusters(second, first);
+  const panel = comparePanel.create({
+    context: contexts.get({ name: 'mine', cluster: 'a' }),
+    state: { other: { cluster: 'b', name: 'mine' } }
+  });
+  Widget.attach(panel, document.body);
+  const label = () => panel.title.label.replaceAll(/1970-01-01 [\d:]+/gu, '…');
+  expect(label()).toBe('Compare · mine · … (ended), mine · …');
+  // The strip is of the first: it says so.
+  const strip = await waitFor('the strip', () => {
+    MessageLoop.flush();
+    return (
+      [...panel.node.querySelectorAll('.sw-strip')].find(node =>
+        node.textContent?.includes('Ended at')
+      ) ?? undefined
+    );
+  });
+  expect(strip.textContent).toMatch(
+    /^mine · 1970-01-01 [\d:]+: Ended at 06:16:15\./u
+  );
+  // The other one ends, or is not watched any more.
+  feed.setClusters({ ...second, state: 'ended', unwatched: true }, first);
+  expect(label()).toBe('Compare · mine · … (ended), mine · … (not watched)');
+  panel.dispose();
+  // Of two sides of one run it is said once.
+  const same = comparePanel.create({
+    context: contexts.get({ name: 'mine', cluster: 'a' }),
+    state: { other: { cluster: 'a', name: 'mine' } }
+  });
+  Widget.attach(same, document.body);
+  expect(same.title.label.match(/\(ended\)/gu)).toHaveLength(1);
+  same.dispose();
+});
