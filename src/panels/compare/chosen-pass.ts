@@ -34,6 +34,8 @@ type PassGroup = {
     readonly hasRun: boolean;
     /** It asked for results that were there. */
     readonly hasFound: boolean;
+    /** Of a span the pass of the cell that it was opened in, by its row; null: it is a cell, or was opened in none. */
+    readonly within: number | null;
   })[];
 };
 
@@ -88,9 +90,21 @@ function groupsIn(cluster: string, spans: SpansResult): readonly PassGroup[] {
       hasRun: pass.rows.some(
         row => row.executions > 0 || row.tasks > 0 || row.running > 0
       ),
-      hasFound: pass.rows.some(row => (row.reused ?? 0) > 0)
+      hasFound: pass.rows.some(row => (row.reused ?? 0) > 0),
+      within: cellAbove(pass.rows[0]!, byNumber)
     }))
   }));
+}
+
+function cellAbove(
+  row: SpanRow,
+  byNumber: ReadonlyMap<number, SpanRow>
+): number | null {
+  let at = row.parent === null ? undefined : byNumber.get(row.parent);
+  while (at !== undefined && at.origin !== 'cell') {
+    at = at.parent === null ? undefined : byNumber.get(at.parent);
+  }
+  return at?.span ?? null;
 }
 
 /** Of a cell its own; of a span those that its program gave. */
@@ -124,8 +138,9 @@ export function passesToChoose(
 }
 
 /**
- * The newest pass that has one before it in which tasks ran, and that one: of cells, or of spans where there are no cells. Where the newer one ran
- * none because all results were there, its user has to hear that; with an older one of this kind nothing can be compared.
+ * The newest pass that has one before it in which tasks ran, and that one: of cells, or of spans where no cell ran twice. Of a notebook these are in
+ * two cells: one that opens a span again and again does so in all of its passes. Where the newer one ran none because all results were there, its user
+ * has to hear that; with an older one of this kind nothing can be compared.
  *
  * @param picked - the pass that panels are filtered by: if there is another of the same cell to compare it with, it is one of the two.
  */
@@ -146,15 +161,22 @@ export function proposedPasses(
     }
   }
   const hasCells = groups.some(({ isCell }) => isCell);
-  const [newest] = groups
-    .filter(({ isCell }) => isCell === hasCells)
-    .flatMap(group => pairsOf(group).slice(0, 1))
-    .sort((a, b) => b.after.opened - a.after.opened);
-  return newest ?? null;
+  const newestOf = (areCells: boolean) =>
+    groups
+      .filter(({ isCell }) => isCell === areCells)
+      .flatMap(group =>
+        pairsOf(group)
+          .filter(({ areApart }) => areCells || !hasCells || areApart)
+          .slice(0, 1)
+      )
+      .sort((a, b) => b.after.opened - a.after.opened)[0];
+  return newestOf(true) ?? newestOf(false) ?? null;
 }
 
 type Pair = {
   readonly isCell: boolean;
+  /** They were opened in two passes of cells. */
+  readonly areApart: boolean;
   readonly before: ChosenPass;
   readonly after: ChosenPass;
 };
@@ -164,7 +186,7 @@ function pairsOf({ isCell, passes }: PassGroup): readonly Pair[] {
   return passes.flatMap((after, at) => {
     const before = passes.slice(at + 1).find(({ hasRun }) => hasRun);
     return before !== undefined && (after.hasRun || after.hasFound)
-      ? [{ isCell, before, after }]
+      ? [{ isCell, areApart: before.within !== after.within, before, after }]
       : [];
   });
 }

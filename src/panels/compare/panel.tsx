@@ -392,7 +392,7 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
           icon: this.face.icon,
           title: this.trans.__('There is no other run to compare with.'),
           sentence: this.trans.__(
-            'Run the same work on another cluster, or once more: runs can be chosen here as long as the page knows them. A cell that you run again is compared with the time before.'
+            'Run the same work on another cluster, or once more: runs can be chosen here as long as the page knows them. A cell that you run again is compared with the time before, and so is a span that another cell opens again.'
           )
         };
   }
@@ -446,16 +446,15 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
     const { trans } = this;
     const [own, other] = this._ownAndOther();
     const [first, second] = this._ordered([
-      { run: own, pass: this._pass.own, watch: this._ownWatch },
+      { run: own, pass: this._pass.own },
       {
         run: this._isUndecided ? null : other,
-        pass: this._pass.other,
-        watch: this._otherWatch
+        pass: this._pass.other
       }
     ]);
     const select = (
       label: string,
-      { run, pass, watch }: typeof first,
+      { run, pass }: typeof first,
       place: 0 | 1
     ) => (
       <RunSelect
@@ -463,10 +462,11 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
         chosen={run}
         pass={pass}
         runs={runsOf(this.context.feed.clusters)}
-        passes={
-          run === null
-            ? []
-            : passesToChoose(run.cluster, watch?.result('spans') ?? null)
+        passesOf={one =>
+          passesToChoose(
+            one.cluster,
+            this._watchOf(one)?.result('spans') ?? null
+          )
         }
         text={one => this._runText(one)}
         passText={(one, of) => listedName(one, of.startedAt, trans)}
@@ -686,6 +686,16 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   private _runName(run: ClusterInfo): string {
     const [own, other] = this._ownAndOther();
     return own?.name === other?.name ? this._runText(run) : run.name;
+  }
+
+  /** Of a run whose spans are told: it is one of the two. */
+  private _watchOf({ cluster }: ClusterInfo): RunWatch | null {
+    const [own, other] = this._ownAndOther();
+    return cluster === own?.cluster
+      ? this._ownWatch
+      : cluster === other?.cluster
+        ? this._otherWatch
+        : null;
   }
 
   private _sides(): Sides {
@@ -1124,13 +1134,13 @@ export class ComparePanel extends SpanwisePanel<FineMetricsResult> {
   }
 }
 
-/** The runs, and below the chosen one its passes. */
+/** The runs, and below those of which they are told, chosen here or not, their passes. */
 function RunSelect(props: {
   readonly label: string;
   readonly chosen: ClusterInfo | null;
   readonly pass: ChosenPass | null;
   readonly runs: readonly ClusterInfo[];
-  readonly passes: readonly ChosenPass[];
+  passesOf(run: ClusterInfo): readonly ChosenPass[];
   text(run: ClusterInfo): string;
   passText(pass: ChosenPass, of: ClusterInfo): string;
   onChoose(run: ClusterInfo, pass: ChosenPass | null): void;
@@ -1141,20 +1151,22 @@ function RunSelect(props: {
     chosen === null || runs.some(({ cluster }) => cluster === chosen.cluster)
       ? runs
       : [chosen, ...runs];
-  const passes =
-    pass === null || props.passes.some(({ id }) => id === pass.id)
-      ? props.passes
-      : [pass, ...props.passes];
+  const passesOf = (run: ClusterInfo) => {
+    const passes = props.passesOf(run);
+    return run.cluster !== chosen?.cluster ||
+      pass === null ||
+      passes.some(({ id }) => id === pass.id)
+      ? passes
+      : [pass, ...passes];
+  };
   const choices = listed.flatMap(run => [
     { value: run.cluster, label: text(run), run, pass: null },
-    ...(run.cluster === chosen?.cluster
-      ? passes.map(one => ({
-          value: `${run.cluster} ${one.id}`,
-          label: `\u00a0\u00a0${props.passText(one, run)}`,
-          run,
-          pass: one
-        }))
-      : [])
+    ...passesOf(run).map(one => ({
+      value: `${run.cluster} ${one.id}`,
+      label: `\u00a0\u00a0${props.passText(one, run)}`,
+      run,
+      pass: one
+    }))
   ]);
   return (
     <ToolSelect<string>

@@ -115,6 +115,37 @@ describe('passes that are proposed', () => {
     expect(proposedPasses('k', null)).toBeNull();
   });
 
+  it('are of a span that two cells opened, where no cell ran twice', () => {
+    const twice = told(
+      `
+        a.ipynb 6
+          # fit 3
+            train 3
+          # again 2
+            train 2
+            step 1
+            step 1
+      `,
+      notebook,
+      cell(2, 'a'),
+      {},
+      cell(9, 'b')
+    );
+    expect(names(proposedPasses('k', twice))).toEqual([
+      'train (1 of 2)',
+      'train (2 of 2)'
+    ]);
+    // A cell that ran again comes first, whatever is newer.
+    const rows = twice.rows.map(row => ({
+      ...row,
+      ...(row.cell !== undefined && { cell: 'a' })
+    }));
+    expect(names(proposedPasses('k', { ...twice, rows }))).toEqual([
+      '# fit [2]',
+      '# again [9]'
+    ]);
+  });
+
   it('are none that only found results, but the newer one', () => {
     const found: Drawn = { tasks: 0, reused: 4 };
     const notebookOf = (...over: readonly Drawn[]) =>

@@ -438,6 +438,30 @@ describe('a cell that ran again', () => {
     expect(again.asked().sort()).toEqual([[], ['id 1']]);
   });
 
+  it('may be chosen on either side where there is no other run', async () => {
+    // Of two cells, which is not proposed.
+    const spans = runs(2);
+    const rows = spans.rows.map(row => ({ ...row, cell: row.id! }));
+    const { tell, asked } = open([own]);
+    tell({ ...spans, rows });
+    const second = await select('Second run');
+    expect(second.value).toBe('');
+    expect([...second.options].map(({ value }) => value)).toEqual([
+      '',
+      'a',
+      'a id 2',
+      'a id 1'
+    ]);
+    second.value = 'a id 2';
+    second.dispatchEvent(new Event('change', { bubbles: true }));
+    const first = await select('First run');
+    first.value = 'a id 1';
+    first.dispatchEvent(new Event('change', { bubbles: true }));
+    tell({ ...spans, rows });
+    await headline('# fit [3] is 1.00 s slower');
+    expect(asked().sort()).toEqual([['id 1'], ['id 2']]);
+  });
+
   it('is kept while its run is not listed: a new observer lists runs one by one', () => {
     const pass = (cluster: string) => ({
       cluster,
