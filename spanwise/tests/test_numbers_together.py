@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,19 @@ def test_only_small_arrays_of_plain_numbers_go_together() -> None:
     expected = [ITEM_TOGETHER] * 6 + [ITEM_OK] * len(others)
     assert [status for status, _ in brought(values, True)] == expected
     assert {status for status, _ in brought(values, False)} == {ITEM_OK}
+
+
+def test_types_of_other_packages_go_alone() -> None:
+    """`ml_dtypes` has floats of one byte, which numpy does not know by their name."""
+    dtype = SimpleNamespace(kind="f", char="5", str="<f1", metadata=None)
+    flags = SimpleNamespace(c_contiguous=True)
+    content = memoryview(bytes(3))
+    array = SimpleNamespace(
+        dtype=dtype, flags=flags, data=content, nbytes=3, size=3, shape=(3,), ndim=1
+    )
+    assert small_arrays.told(array) is None
+    array.dtype = np.dtype("i1")
+    assert small_arrays.told(array) == ("|i1", (3,), bytes(3), False)
 
 
 def test_arrays_go_alone_whose_pickling_a_program_has_changed(

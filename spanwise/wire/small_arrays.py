@@ -17,8 +17,9 @@ Told = tuple[str, tuple[int, ...], bytes | bytearray, bool]
 
 #: A larger array costs more by its bytes, which are copied on each side, than by its pickling.
 MOST_BYTES = 16 * 1024
-#: Kinds of numbers: what has these alone is the same after pickling and unpickling.
-_KINDS = frozenset("biufc")
+#: numpy's own types of numbers: what has these alone is the same after pickling and unpickling. (By
+#: their letters: types of other packages may be of the same kind, as an `f` of one byte.)
+_LETTERS = frozenset("?bBhHiIlLqQefdgFDG")
 #: How numpy calls the type of such numbers.
 _TYPE = re.compile(r"[<>|][biufc][0-9]{1,2}")
 
@@ -37,7 +38,7 @@ def told(array: Any) -> Told | None:
     if array.nbytes > MOST_BYTES:
         return None
     dtype = array.dtype
-    if dtype.kind not in _KINDS or dtype.metadata is not None or not array.size:
+    if dtype.char not in _LETTERS or dtype.metadata is not None or not array.size:
         return None
     flags = array.flags
     if flags.c_contiguous:
