@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
 list(sampler.samples)`;
 
 /** In pixels: from these widths of a panel on the style sheets have other rules for toolbars. Borders take two more. */
-const LIMITS = [260, 330, 340, 360, 430, 460, 520, 640, 760, 800, 900];
+const LIMITS = [260, 330, 340, 360, 430, 460, 520, 640, 760, 900, 1000];
 /** Panels' widths: both sides of each limit, and some between. */
 const WIDTHS = [
   ...[226, 300, 420, 880],

@@ -399,7 +399,7 @@ describe.each(['memory', 'system'] as const)('a chart of %s', view => {
           time={{ by: 'all' }}
           filtered="all"
           drawn={{}}
-          showsBreakdown={false}
+          below="nothing"
           isLocal={false}
           onToggle={() => undefined}
           onZoom={() => undefined}

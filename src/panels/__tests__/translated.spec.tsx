@@ -259,12 +259,15 @@ describe('the panels', () => {
     expect(pasts(panel.node)).toEqual([]);
   });
 
-  it('show none in the breakdown of memory', async () => {
-    await open(memoryPanel, { breakdown: true, align: 'zero' });
-    await waitFor('the breakdown', () => {
-      MessageLoop.flush();
-      return panel.node.querySelector('.sw-Memory-breakdown') !== null;
-    });
-    expect(pasts(panel.node)).toEqual([]);
-  });
+  it.each(['breakdown', 'difference'])(
+    'show none in the %s of memory',
+    async below => {
+      await open(memoryPanel, { below, align: 'zero' });
+      await waitFor('what is below the chart', () => {
+        MessageLoop.flush();
+        return panel.node.querySelector('.sw-Memory-breakdown') !== null;
+      });
+      expect(pasts(panel.node)).toEqual([]);
+    }
+  );
 });

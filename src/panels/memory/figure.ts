@@ -5,6 +5,7 @@ import {
   type Area,
   byteTicks,
   formatBytes,
+  formatDifference,
   formatOffsetTick,
   formatTick,
   labelPixels,
@@ -12,7 +13,15 @@ import {
   type Place,
   timeTicks
 } from '../format';
-import { type Align, cornersOf, type Line, type LostMark } from './rows';
+import {
+  type Align,
+  cornersOf,
+  type Difference,
+  type Line,
+  type LostMark
+} from './rows';
+
+type Range = readonly [from: number, to: number];
 
 type MemoryFigure = {
   readonly data: readonly Readonly<Record<string, unknown>>[];
@@ -58,7 +67,7 @@ export function memoryFigure(
     /** Cluster limits do not fit lines of single workers. */
     readonly perWorker?: boolean;
     /** What is looked at; all of it if left out. */
-    readonly range?: readonly [number, number] | undefined;
+    readonly range?: Range | undefined;
     readonly lost?: readonly LostMark[];
     readonly trans: Trans;
   }
@@ -497,7 +506,7 @@ export function breakdownFigure(
   options: {
     readonly width: number;
     /** What is looked at; all of it if left out. */
-    readonly range?: readonly [number, number] | undefined;
+    readonly range?: Range | undefined;
   }
 ): MemoryFigure {
   const { t, bytes } = stacked(parts);
@@ -525,15 +534,7 @@ export function breakdownFigure(
       fillcolor: part.colour,
       ...(part.pattern === undefined
         ? {}
-        : {
-            fillpattern: {
-              shape: part.pattern,
-              size: 6,
-              solidity: 0.3,
-              fgcolor: '--sw-pattern-line',
-              bgcolor: part.colour
-            }
-          })
+        : { fillpattern: patternOf(part.pattern, part.colour) })
     })),
     layout: {
       ...PLAIN,
@@ -555,5 +556,82 @@ export function breakdownFigure(
         byteTicks(Math.max(highest, 1), 2)
       )
     }
+  };
+}
+
+/** What a run holds more than another is above zero, what it holds less below it. */
+export const DIFFERENCE_LOOKS = {
+  more: { colour: '--sw-slower', pattern: '/' },
+  less: { colour: '--sw-faster', pattern: '' }
+} as const;
+
+export function differenceFigure(
+  { t, bytes }: Pick<Difference, 't' | 'bytes'>,
+  options: {
+    readonly width: number;
+    /** What is looked at; all of it if left out. */
+    readonly range?: Range | undefined;
+  }
+): MemoryFigure {
+  const known = bytes.filter(value => value !== null);
+  const low = known.reduce((least, value) => Math.min(least, value), 0);
+  const high = known.reduce((most, value) => Math.max(most, value), 0);
+  const to = Math.max(t.at(-1) ?? 0, 1);
+  const range = options.range ?? [0, to * (1 + ROOM)];
+  const steps = byteTicks(Math.max(high, -low, 1), 2);
+  const ticks = [...steps.map(step => -step).filter(Boolean), ...steps]
+    .filter(value => value >= low * 1.05 && value <= high * 1.05)
+    .sort((one, other) => one - other);
+  return {
+    data: (['more', 'less'] as const).map(name => {
+      const { colour, pattern } = DIFFERENCE_LOOKS[name];
+      const within = name === 'more' ? Math.max : Math.min;
+      return {
+        type: 'scatter',
+        mode: 'lines',
+        name,
+        x: t,
+        y: bytes.map(value => (value === null ? null : within(value, 0))),
+        connectgaps: false,
+        hoverinfo: 'none',
+        line: { width: 1, color: colour },
+        fill: 'tozeroy',
+        fillcolor: colour,
+        ...(pattern && { fillpattern: patternOf(pattern, colour) })
+      };
+    }),
+    layout: {
+      ...PLAIN,
+      hovermode: false,
+      dragmode: false,
+      margin: { l: 60, r: 16, t: 6, b: 22 },
+      xaxis: {
+        ...timeAxis(
+          options.range?.[0] ?? 0,
+          options.range?.[1] ?? to,
+          formatOffsetTick,
+          options.width - 76,
+          16
+        ),
+        range
+      },
+      yaxis: {
+        ...byteAxis(1, ticks),
+        range: low === high ? [-1, 1] : [low * 1.05, high * 1.05],
+        ticktext: ticks.map(value =>
+          value === 0 ? '0' : formatDifference(value, tickText)
+        )
+      }
+    }
+  };
+}
+
+function patternOf(shape: string, colour: string): object {
+  return {
+    shape,
+    size: 6,
+    solidity: 0.3,
+    fgcolor: '--sw-pattern-line',
+    bgcolor: colour
   };
 }

@@ -25,15 +25,17 @@ import {
   zoomFrom,
   zoomSaved
 } from './shown-time';
-import { MemoryView } from './view';
+import { type Below, MemoryView } from './view';
 
 type Show = 'cluster' | 'workers';
+
+const BELOW = ['nothing', 'breakdown', 'difference'] as const;
 
 export class MemoryPanel extends SpanwisePanel<MemoryResult> {
   private _measure: MemoryMeasure;
   private _show: Show;
   private _align: Align | null;
-  private _showsBreakdown: boolean;
+  private _below: Below;
   private _hidden: ReadonlySet<string> = new Set();
   private _zoom: Zoom | null;
   /** Whether it shows the time that the Task Stream shows, if nothing else is chosen; else it is all. */
@@ -41,12 +43,15 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
 
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
-    const { measure, show, align, breakdown } = options.state ?? {};
+    const { measure, show, align, below, breakdown } = options.state ?? {};
     this._measure =
       MEMORY_MEASURES.find(known => known === measure) ?? 'process';
     this._show = show === 'workers' ? show : 'cluster';
     this._align = align === 'zero' || align === 'clock' ? align : null;
-    this._showsBreakdown = breakdown === true;
+    // (by a version of before it was there or not)
+    this._below =
+      BELOW.find(known => known === below) ??
+      (breakdown === true ? 'breakdown' : 'nothing');
     this._zoom = zoomFrom(options.state?.zoom);
     this._goesByStream = options.state?.time !== 'all';
   }
@@ -57,7 +62,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
       measure: this._measure,
       show: this._show,
       align: this._align,
-      breakdown: this._showsBreakdown,
+      below: this._below,
       time: this._goesByStream ? 'task-stream' : 'all',
       ...zoomSaved(this._zoom)
     };
@@ -225,12 +230,16 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
           ]}
           onChange={show => this._setShow(show)}
         />
-        <ToolButton
-          label={trans.__('Breakdown')}
-          text={trans.__('Breakdown')}
-          className="sw-tool-wide"
-          pressed={this._showsBreakdown}
-          onClick={() => this._toggleBreakdown()}
+        <RadioGroup<Below>
+          label={trans.__('Below')}
+          className="sw-Memory-below"
+          value={this._below}
+          options={[
+            { value: 'nothing', label: trans.__('Nothing') },
+            { value: 'breakdown', label: trans.__('Breakdown') },
+            { value: 'difference', label: trans.__('Difference') }
+          ]}
+          onChange={below => this._setBelow(below)}
         />
       </>
     );
@@ -252,7 +261,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         onAsInStream={
           this._canGoByStream ? () => this._setGoesByStream(true) : null
         }
-        showsBreakdown={this._showsBreakdown}
+        below={this._below}
         isLocal={this._isLocal}
         context={this.context}
         trans={this.trans}
@@ -289,11 +298,8 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
         run: () =>
           this._setShow(this._show === 'workers' ? 'cluster' : 'workers')
       },
-      {
-        label: this.trans.__('Breakdown'),
-        isToggled: this._showsBreakdown,
-        run: () => this._toggleBreakdown()
-      },
+      this._belowItem('breakdown', this.trans.__('Breakdown')),
+      this._belowItem('difference', this.trans.__('Difference')),
       // A low panel has no room for the choice in its toolbar.
       {
         label: this.trans.__('By clock'),
@@ -454,9 +460,20 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
     this.paramsChanged();
   }
 
-  private _toggleBreakdown(): void {
-    this._showsBreakdown = !this._showsBreakdown;
-    this._changed();
+  /** Chosen once more, it goes away. */
+  private _belowItem(below: Below, label: string): MenuItem {
+    const isShown = this._below === below;
+    return {
+      label,
+      isToggled: isShown,
+      run: () => this._setBelow(isShown ? 'nothing' : below)
+    };
+  }
+
+  private _setBelow(below: Below): void {
+    this._below = below;
+    this.stateHasChanged();
+    this.update();
   }
 
   /** From zero as soon as there is a run to align, unless the user chose. */
@@ -465,10 +482,5 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
       this._align ??
       (result !== null && result.runs.length > 0 ? 'zero' : 'clock')
     );
-  }
-
-  private _changed(): void {
-    this.stateHasChanged();
-    this.update();
   }
 }

@@ -24,6 +24,7 @@ import {
   formatCount,
   formatDifference,
   formatDuration,
+  formatOffsetTick,
   formatTimeRange,
   lostSentence,
   type TableCell,
@@ -563,6 +564,115 @@ export function differenceRow(
       cell(a.area, b.area, formatByteSeconds)
     ]
   };
+}
+
+// --------------------------------------------------------------- difference
+
+export type Difference = {
+  /** "after − before" */
+  readonly label: string;
+  /** The run from whose bytes those of the other are taken. */
+  readonly of: string;
+  /** Since the start of each run, as long as both go on. */
+  readonly t: readonly number[];
+  readonly bytes: readonly (number | null)[];
+};
+
+/** By how much the second of the two runs that are shown held more than the first; a sentence: why there is no such line. */
+export function differenceOf(
+  result: MemoryResult,
+  trans: Trans,
+  hidden: ReadonlySet<string>
+): Difference | string {
+  if (result.runs.length < 2) {
+    return trans.__('Two recorded runs can be compared: there are fewer.');
+  }
+  const lines = memoryLines(result, 'zero', trans, hidden);
+  const [a, b] = lines;
+  if (a === undefined || b === undefined || lines.length > 2) {
+    return trans.__(
+      'Two runs can be compared: show these alone. A click on a name below the chart hides its line, or shows it.'
+    );
+  }
+  if (result.runs[a.place]?.measure !== result.runs[b.place]?.measure) {
+    return trans.__(
+      'The two runs that are shown have different measures, and cannot be compared.'
+    );
+  }
+  const [before, after] = [meanLine(a), meanLine(b)];
+  const [from, to] = [
+    Math.max(before.t[0] ?? Infinity, after.t[0] ?? Infinity),
+    Math.min(before.t.at(-1) ?? -Infinity, after.t.at(-1) ?? -Infinity)
+  ];
+  const times = [...new Set([...before.t, ...after.t])]
+    .filter(t => t >= from && t <= to)
+    .sort((one, other) => one - other);
+  const points = times.map((t): readonly [number, number | null] => {
+    const [low, high] = [valueAt(before, t), valueAt(after, t)];
+    return [
+      t,
+      typeof low === 'number' && typeof high === 'number' ? high - low : null
+    ];
+  });
+  const drawn = points.flatMap((point, index) => [
+    ...zeroBetween(points[index - 1], point),
+    point
+  ]);
+  return {
+    label: `${b.label} − ${a.label}`,
+    of: b.label,
+    t: drawn.map(([t]) => t),
+    bytes: drawn.map(([, bytes]) => bytes)
+  };
+}
+
+/** Where it has too many samples to draw each, a line's points are extremes of bins: those of two lines are of different moments. */
+function meanLine(line: Line): Line {
+  const { bins } = line;
+  return bins === null
+    ? line
+    : {
+        ...line,
+        t: bins.from.map(from => from + bins.seconds / 2),
+        bytes: bins.mean
+      };
+}
+
+/** The moment between two points at which the sign changes: what is above zero and what is below it are drawn apart. */
+function zeroBetween(
+  before: readonly [number, number | null] | undefined,
+  [t, bytes]: readonly [number, number | null]
+): (readonly [number, number])[] {
+  const [lastT, last] = before ?? [t, null];
+  return bytes === null || last === null || bytes * last >= 0
+    ? []
+    : [[lastT + ((t - lastT) * last) / (last - bytes), 0]];
+}
+
+/** "from −5.67 GiB at +21.8 s to +1.20 GiB at +3.0 s"; '': nothing is known. */
+export function differenceText({ t, bytes }: Difference, trans: Trans): string {
+  const known = bytes.flatMap((value, index) =>
+    value === null ? [] : [{ value, at: t[index]! }]
+  );
+  const [least, most] = [
+    (one: number, other: number) => one < other,
+    (one: number, other: number) => one > other
+  ].map(isFurther =>
+    known.reduce<(typeof known)[number] | undefined>(
+      (best, each) =>
+        best === undefined || isFurther(each.value, best.value) ? each : best,
+      undefined
+    )
+  );
+  return least === undefined || most === undefined
+    ? ''
+    : trans.__(
+        'from %1 at %2 to %3 at %4',
+        formatDifference(least.value, formatBytes),
+        formatOffsetTick(least.at, 0.1),
+        formatDifference(most.value, formatBytes),
+        formatOffsetTick(most.at, 0.1)
+      );
 }
 
 /** Among these columns. Before it the twin has the newest figure, which series have too. */

@@ -19,13 +19,17 @@ import {
   breakdownFigure,
   colourOfLine,
   dashOfLine,
+  DIFFERENCE_LOOKS,
+  differenceFigure,
   marksNear,
   memoryFigure
 } from './figure';
 import {
   type Align,
   binText,
+  differenceOf,
   differenceRow,
+  differenceText,
   figuresText,
   type Line,
   lostLegend,
@@ -41,6 +45,9 @@ import {
   valueAt
 } from './rows';
 import type { Range, ShownTime } from './shown-time';
+
+/** What is drawn below the chart. */
+export type Below = 'nothing' | 'breakdown' | 'difference';
 
 /**
  * In pixels. From here down the chart comes first, then recorded runs; title and legend are reached by scrolling, and by Tab in that order. With one line of
@@ -61,7 +68,7 @@ type MemoryViewProps = {
   readonly filtered: TimeRange;
   /** What of the time is drawn, as params; none: all of it. */
   readonly drawn: Readonly<Record<string, number>>;
-  readonly showsBreakdown: boolean;
+  readonly below: Below;
   /** Whether it shows a run without a cluster. */
   readonly isLocal: boolean;
   readonly context: PanelContext;
@@ -205,7 +212,17 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
         <Figures {...props} />
         <LostLegend result={result} marks={lost} trans={trans} />
       </ul>
-      {props.showsBreakdown && (
+      {props.below === 'difference' && (
+        <DifferencePart
+          result={result}
+          hidden={hidden}
+          context={context}
+          trans={trans}
+          width={width}
+          range={align === 'zero' ? range : undefined}
+        />
+      )}
+      {props.below === 'breakdown' && (
         <Breakdown
           context={context}
           trans={trans}
@@ -358,6 +375,69 @@ function LineMark(props: {
         }}
       />
     </svg>
+  );
+}
+
+/** By how much the two runs that are shown differ, from zero. */
+function DifferencePart(
+  props: Pick<MemoryViewProps, 'result' | 'hidden' | 'context' | 'trans'> & {
+    readonly width: number;
+    readonly range: Range | undefined;
+  }
+): JSX.Element {
+  const { result, hidden, context, trans, width, range } = props;
+  const difference = React.useMemo(
+    () => differenceOf(result, trans, hidden),
+    [result, trans, hidden]
+  );
+  const figure = React.useMemo(
+    () =>
+      typeof difference === 'string'
+        ? null
+        : differenceFigure(difference, { width, range }),
+    [difference, width, range]
+  );
+  if (typeof difference === 'string' || figure === null) {
+    return (
+      <div className="sw-Memory-breakdown">
+        <div className="sw-block-title">{trans.__('Difference')}</div>
+        <div className="sw-Memory-none">{difference as string}</div>
+      </div>
+    );
+  }
+  const { label, of } = difference;
+  const text = differenceText(difference, trans);
+  return (
+    <div className="sw-Memory-breakdown">
+      <div className="sw-block-title">
+        <bdi>{label}</bdi>
+        <span className="sw-block-aside sw-figure">{text}</span>
+      </div>
+      <div className="sw-Memory-breakdownChart">
+        <PlotlyView
+          figure={figure}
+          theme={context.theme}
+          trans={trans}
+          label={trans.__('%1: %2', label, text)}
+          loading={<Loading text={trans.__('Loading the chart…')} />}
+        />
+      </div>
+      <ul
+        className="sw-legend"
+        aria-label={trans.__('Parts of the difference')}
+      >
+        {(['more', 'less'] as const).map(name => (
+          <li key={name} className="sw-legend-item">
+            <Swatch mark={{ property: DIFFERENCE_LOOKS[name].colour }} />
+            <span className="sw-legend-name">
+              {name === 'more'
+                ? trans.__('“%1” holds more', of)
+                : trans.__('“%1” holds less', of)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

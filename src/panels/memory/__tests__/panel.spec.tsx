@@ -396,3 +396,50 @@ it('a panel that is low from the start is not drawn otherwise first', async () =
     'sw-Memory-chart'
   );
 });
+
+it('draws one thing below the chart, which is chosen in More where there is no room, and stays', async () => {
+  const after = { ...RUN, run: 2, label: 'after', stopped: 3 };
+  const over = { runs: [{ ...RUN, stopped: 3 }, after] };
+  const node = await shown({}, over);
+  const below = () =>
+    [
+      ...node.querySelectorAll(
+        '.sw-Memory-breakdown .sw-block-title > :first-child'
+      )
+    ].map(({ textContent }) => textContent);
+  const checked = () =>
+    node.querySelector('[aria-label=Below] [aria-checked=true]')!.textContent;
+  const more = panel as unknown as { moreItems(): readonly MenuItem[] };
+  const item = (name: string) =>
+    more.moreItems().find(({ label }) => label === name)!;
+  const settle = (what: () => void) =>
+    act(async () => {
+      what();
+      MessageLoop.flush();
+      await panel!.renderPromise;
+    });
+  expect([below(), checked()]).toEqual([[], 'Nothing']);
+  await settle(() => item('Difference').run());
+  expect([below(), checked()]).toEqual([['after − load'], 'Difference']);
+  expect(item('Difference').isToggled).toBe(true);
+  expect(panel!.savedState()).toMatchObject({ below: 'difference' });
+  await settle(() => item('Breakdown').run());
+  expect(checked()).toBe('Breakdown');
+  expect(item('Difference').isToggled).toBe(false);
+  await settle(() => item('Breakdown').run());
+  expect([below(), checked()]).toEqual([[], 'Nothing']);
+});
+
+it.each([
+  [{ below: 'difference' }, 'difference'],
+  [{ below: 'a newer one' }, 'nothing'],
+  // As saved by a version of before.
+  [{ breakdown: true }, 'breakdown']
+])('begins with what was saved: %j', async (state, below) => {
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo());
+  const context = contexts.get({ name: 'first-look' });
+  const made = memoryPanel.create({ context, state: state as never });
+  expect(made.savedState()).toMatchObject({ below });
+  made.dispose();
+});
