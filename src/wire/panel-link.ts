@@ -590,7 +590,7 @@ export type FunctionSlot = {
   readonly isFirst?: true;
 };
 
-/** view `tasks`: the table twin. params: { sort: column, descending: boolean, offset, limit ≤ 500, search? } */
+/** view `tasks`: the table twin. params: { sort: column, descending: boolean, offset, limit ≤ 500, search?, lanes?, nextTo?, from? } */
 export type TasksResult = {
   readonly view: 'tasks';
   readonly total: number;
@@ -627,6 +627,8 @@ export type RunDetail = Pick<
     readonly thread: number;
     /** As of the lanes of `task-stream`. */
     readonly beside?: BesideLane;
+    /** Among those; absent in pages of view `records`, and by an observer of before. */
+    readonly laneIndex?: LaneIndex;
     readonly status: WordOf<typeof RunStatus> | 'running';
     /** Of a cancelled run: since when nobody wanted its result; absent: that is not known. */
     readonly cancelled?: number;

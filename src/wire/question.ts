@@ -20,7 +20,13 @@ const READERS = {
     descending: flagOf,
     offset: numberOf,
     limit: numberOf,
-    search: textOf
+    search: textOf,
+    /** On these lanes alone, by their indices in `task-stream`. */
+    lanes: placesOf,
+    /** Only those that come after this run in the order of their beginnings (with `descending`: before it); without `lanes`, on its lane. */
+    nextTo: numberOf,
+    /** Only those that begin at this time or later (with `descending`: or earlier). */
+    from: numberOf
   },
   records: {
     /** Where the answer before this one ended: its `next` and `end`. */

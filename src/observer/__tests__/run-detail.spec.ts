@@ -28,6 +28,7 @@ describe('the detail of a run', () => {
       origin: 'default',
       worker: '65535',
       thread: 9,
+      laneIndex: 0,
       status: 'ok',
       attempt: 0,
       start: 1,

@@ -41,6 +41,38 @@ describe('the tasks table', () => {
     expect(keys({ sort, descending })).toBe(expected);
   });
 
+  it('finds the runs next to one on its lane, on others, or from a time on', () => {
+    const of = drawRuns(`
+      0/0  aabbbbc.e
+      1/0  ..dd.f...
+    `);
+    const runOf = (letter: string) =>
+      ask(of, 'tasks').rows.find(({ key }) => key.at(-1) === letter)!;
+    const next = (params: Record<string, unknown>, filter = {}) =>
+      ask(of, 'tasks', { params: { limit: 9, ...params }, filter })
+        .rows.map(({ key }) => key.at(-1))
+        .join('');
+    const [b, d] = [runOf('b'), runOf('d')].map(({ run }) => run);
+    expect(next({ nextTo: b })).toBe('ce');
+    expect(next({ nextTo: b, descending: true })).toBe('a');
+    expect(next({ nextTo: d, lanes: [0] })).toMatch(/^b?ce$/);
+    // (b and d begin at one time: each is next to the other from one side)
+    const beside = [
+      next({ nextTo: d, lanes: [0] }),
+      next({ nextTo: d, lanes: [0], descending: true })
+    ].join('|');
+    expect(['bce|a', 'ce|ba']).toContain(beside);
+    expect(next({ lanes: [0, 1], from: 4 })).toBe('fce');
+    expect(next({ lanes: [0], from: 5.9, descending: true })).toBe('ba');
+    expect(next({ lanes: [1] })).toBe('df');
+    expect(next({ nextTo: b }, { workers: [1] })).toBe('');
+    // Nothing is next to what is not there any more.
+    expect(next({ nextTo: 4711, lanes: [0] })).toBe('');
+    expect([runOf('b'), runOf('d')].map(({ laneIndex }) => laneIndex)).toEqual([
+      0, 1
+    ]);
+  });
+
   it('calls a fused task by what took most of it, and sorts by that', () => {
     const compute = { kind: PartKind.Compute };
     const of = drawRuns('0/0 aaaa.bbbb', {

@@ -41,7 +41,8 @@ export function runDetail(
     return null;
   }
   const i = row & CHUNK_MASK;
-  const lane = log.shape.lanes[log.shape.laneIndex(columns.lane[i]!)]!;
+  const laneIndex = log.shape.laneIndex(columns.lane[i]!);
+  const lane = log.shape.lanes[laneIndex]!;
   const node = columns.node[i]!;
   const run = columns.run[i]!;
   const status = STATUSES[columns.status[i]!] ?? 'ok';
@@ -79,6 +80,7 @@ export function runDetail(
     worker: workerName(log, lane.worker),
     thread: lane.thread,
     ...(beside !== undefined && { beside }),
+    laneIndex,
     status,
     ...(cancelled !== undefined && { cancelled }),
     attempt: columns.attempt[i]!,

@@ -9,6 +9,7 @@ import {
   ROWS_PER_SLICE,
   type FoldContext,
   type Honoured,
+  type Range,
   type Slices
 } from './context';
 import { honouredBy } from './honoured';
@@ -32,6 +33,7 @@ export function* foldTasks(
   const { log } = context;
   const rank = rankOf(log, params.sort ?? 'start');
   const wanted = matcher(log, params.search ?? '');
+  const { range, isThere } = placeOf(log, params);
   const offset = Math.max(0, Math.floor(params.offset ?? 0));
   const limit = Math.min(
     MOST_ROWS,
@@ -43,10 +45,15 @@ export function* foldTasks(
     limit
   );
   let seen = 0;
-  for (const [zone, first, end] of passingZones(context)) {
+  for (const [zone, first, end] of passingZones(context, range)) {
     for (let i = first; i < end; i++) {
       const row = zone[i]!;
-      if (counts(log, row) && passes(context, row) && wanted(row)) {
+      if (
+        isThere(row) &&
+        counts(log, row) &&
+        passes(context, row) &&
+        wanted(row)
+      ) {
         candidates.add(row, rank(row));
       }
     }
@@ -70,14 +77,62 @@ export function* foldTasks(
 }
 
 function passingZones(
-  context: FoldContext
+  context: FoldContext,
+  place: Range
 ): Generator<[Uint32Array, number, number]> {
   const { log, moment, time } = context;
-  if (time === 'all') {
-    return log.runZones.zones(-Infinity, Infinity, moment.rows.runs);
+  const range =
+    time === 'all' ? { from: -Infinity, to: Infinity } : resolveRange(context);
+  return log.runZones.zones(
+    Math.max(range.from, place.from),
+    Math.min(range.to, place.to),
+    moment.rows.runs
+  );
+}
+
+/**
+ * The runs of some lanes, from a time or a run on. Of those that begin at one time that is next whose row is: so each comes once, in both
+ * directions.
+ *
+ *     lane   ▐a▐▐b▐▐▐c▐  d        nextTo b: c, d       descending: a
+ */
+function placeOf(
+  log: LogStore,
+  { lanes, nextTo, from, descending }: ParamsOf<'tasks'>
+): { readonly range: Range; readonly isThere: (row: number) => boolean } {
+  const own = nextTo === undefined ? -1 : log.runRows.get(nextTo);
+  const columns = log.runs.chunkOf(own)?.columns;
+  if (nextTo !== undefined && columns === undefined) {
+    // It was dropped: nothing is next to it.
+    return { range: { from: 0, to: 0 }, isThere: () => false };
   }
-  const { from, to } = resolveRange(context);
-  return log.runZones.zones(from, to, moment.rows.runs);
+  const start = columns?.start[own & CHUNK_MASK] ?? from;
+  if (start === undefined && lanes === undefined) {
+    return { range: { from: -Infinity, to: Infinity }, isThere: () => true };
+  }
+  const ownLane = columns?.lane[own & CHUNK_MASK];
+  const wanted = new Set<number>(
+    lanes ?? (ownLane === undefined ? [] : [log.shape.laneIndex(ownLane)])
+  );
+  const isBack = descending === true;
+  return {
+    range: isBack
+      ? { from: -Infinity, to: start ?? Infinity }
+      : { from: start ?? -Infinity, to: Infinity },
+    isThere: row => {
+      const { lane, start: starts } = log.runs.chunkOf(row)!.columns;
+      const i = row & CHUNK_MASK;
+      if (wanted.size > 0 && !wanted.has(log.shape.laneIndex(lane[i]!))) {
+        return false;
+      }
+      const far = starts[i]! - (start ?? starts[i]!);
+      return far === 0
+        ? columns === undefined || (isBack ? row < own : row > own)
+        : isBack
+          ? far < 0
+          : far > 0;
+    }
+  };
 }
 
 /** A run that was given back for want of an input does not count, here as everywhere: it runs again. */

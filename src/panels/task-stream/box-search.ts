@@ -1,7 +1,4 @@
-/**
- * Finding boxes in tiles: which one is under the pointer, which one comes
- * next. Works on the tiles that are here; the observer is not asked.
- */
+/** Finding boxes in tiles: which one is under the pointer, and that of a run. Works on the tiles that are here; the observer is not asked. */
 import type { LaneIndex } from '../../records/ids';
 import { NONE_U32 } from '../../records/enumerations';
 import { isOfFailedRuns } from '../../charts/lane-raster';
@@ -70,40 +67,6 @@ export function boxOf(tile: TileData, row: number): FoundBox {
     from: origin + (tile.from[row] as number) * cell,
     to: origin + (tile.to[row] as number) * cell
   };
-}
-
-/** The nearest box of a single run in a lane that starts after (before) `seconds`. */
-export function neighbourOf(
-  tiles: readonly TileData[],
-  laneIndex: LaneIndex,
-  seconds: number,
-  direction: 1 | -1,
-  skipRun: number | null = null
-): FoundBox | null {
-  let best: FoundBox | null = null;
-  for (const tile of tiles) {
-    for (let row = 0; row < tile.laneIndex.length; row += 1) {
-      const run = tile.run[row] as number;
-      if (
-        tile.laneIndex[row] !== laneIndex ||
-        tile.strip[row] === 1 ||
-        run === AGGREGATE_RUN ||
-        tile.tasks[row] === 0 ||
-        run === skipRun
-      ) {
-        continue;
-      }
-      const box = boxOf(tile, row);
-      const distance = (box.from - seconds) * direction;
-      if (
-        distance >= 0 &&
-        (best === null || distance < (best.from - seconds) * direction)
-      ) {
-        best = box;
-      }
-    }
-  }
-  return best;
 }
 
 export function boxOfRun(

@@ -151,6 +151,7 @@ async function pictureFrom(
     goesOnText: legendWord('cancelled, still running', trans),
     now: result.live ? end : null,
     selectedRun: context.selection.selectedRun,
+    selectedPlace: showsGroups ? null : model.selectedPlace,
     range: time !== 'all' && 'from' in time ? time : null
   };
   const boxes = boxesIn(scene, tiles);

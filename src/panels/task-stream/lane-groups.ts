@@ -147,6 +147,21 @@ export function laneGroups(
   return groups;
 }
 
+/** The lanes of a group's workers. */
+export function groupLanes(
+  result: TaskStreamResult,
+  group: number
+): LaneIndex[] {
+  const workers = workersInOrder(result);
+  const groupSize = groupSizeFor(workers.length);
+  const own = new Set(
+    workers.slice(group * groupSize, (group + 1) * groupSize)
+  );
+  return result.lanes
+    .filter(({ worker }) => own.has(worker))
+    .map(({ laneIndex }) => laneIndex);
+}
+
 /** A range only of names that count up: who reads "worker 3 – worker 9" looks for worker 5 there. */
 function groupName(names: readonly string[], trans: Trans): string {
   const [begin, end] = [names[0]!, names.at(-1)!].map(name =>

@@ -52,6 +52,23 @@ type Label = {
   to: number;
 };
 
+/** Of a selected run that is among those of cells, and has no box of its own. */
+function placeOfCells(
+  scene: LaneScene,
+  tops: ReadonlyMap<LaneIndex, number>
+): BoxArea[] {
+  const { selectedPlace: place = null, selectedRun } = scene;
+  const top = place === null ? undefined : tops.get(place.laneIndex);
+  if (place === null || place.run !== selectedRun || top === undefined) {
+    return [];
+  }
+  const left = pixelX(scene, place.from);
+  const right = pixelX(scene, place.to);
+  return right < 0 || left > scene.width * scene.pixelRatio
+    ? []
+    : [{ left, right, ...laneBox(scene, top, false) }];
+}
+
 export class LaneOverlay {
   private readonly _notes = new WeakMap<TileData, readonly Note[]>();
   private readonly _textWidths = new Map<string, number>();
@@ -319,6 +336,9 @@ export class LaneOverlay {
           }
         }
       }
+    }
+    if (own.length === 0) {
+      own.push(...placeOfCells(scene, tops));
     }
     const areHeld = [...held.values()].flat().map(({ boxes }) => boxes);
     for (const boxes of [own, ...areHeld]) {

@@ -20,6 +20,14 @@ type RunningBox = {
   readonly held?: TaskStreamResult['running'][number]['held'];
 };
 
+/** Where a run lies, also where no tile has it as a box of its own. */
+export type SelectedPlace = {
+  readonly run: number;
+  readonly laneIndex: LaneIndex;
+  readonly from: number;
+  readonly to: number;
+};
+
 export type LaneScene = {
   readonly view: Viewport;
   /** CSS pixels of the visible part, and how far its content is scrolled. */
@@ -44,6 +52,8 @@ export type LaneScene = {
   /** Right edge of what runs; null when nothing is live. */
   readonly now: number | null;
   readonly selectedRun: number | null;
+  /** Of it, if that is known. */
+  readonly selectedPlace?: SelectedPlace | null;
   /** The range in seconds that is chosen, or being drawn out. */
   readonly range: { readonly from: number; readonly to: number } | null;
 };

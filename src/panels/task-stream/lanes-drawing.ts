@@ -341,13 +341,29 @@ export class LanesDrawing implements IDisposable {
 
   /** How far the lanes must scroll for that of the selected task, which its drawer would push out of sight; null: it is on none. */
   private _beyondSight(): number | null {
-    const { workers, laneHeight } = this._layout;
     const run = this._selection.selectedRun;
     const box =
       run === null ? null : boxOfRun(this._model.tilesHere(this._tiles), run);
+    const place = this._model.selectedPlace;
+    const laneIndex =
+      box?.tile.laneIndex[box.row] ??
+      (place?.run === run ? place?.laneIndex : undefined);
+    return laneIndex === undefined ? null : this._laneBeyondSight(laneIndex);
+  }
+
+  /** Scrolls as little as it must for a lane to be in sight. */
+  bringLane(laneIndex: LaneIndex): void {
+    const scroller = this._canvases?.scroller;
+    if (scroller !== undefined) {
+      scroller.scrollTop += this._laneBeyondSight(laneIndex) ?? 0;
+    }
+  }
+
+  private _laneBeyondSight(wanted: LaneIndex): number | null {
+    const { workers, laneHeight } = this._layout;
     const lane = workers
       .flatMap(worker => worker.lanes)
-      .find(({ laneIndex }) => laneIndex === box?.tile.laneIndex[box.row]);
+      .find(({ laneIndex }) => laneIndex === wanted);
     if (lane === undefined) {
       return null;
     }
@@ -448,6 +464,8 @@ export class LanesDrawing implements IDisposable {
         goesOnText: this._goesOnText,
         now: model.isLive ? model.now : null,
         selectedRun: this._selection.selectedRun,
+        // (a group's row has boxes of many lanes)
+        selectedPlace: model.showsGroups ? null : model.selectedPlace,
         range: model.brush ?? chosenRange(this._selection)
       };
       const isComplete = this._painter.paint(lanes, scene);

@@ -9,6 +9,7 @@ import * as React from 'react';
 import { shownText } from '../../base/shown-text';
 import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
+import type { LaneIndex } from '../../records/ids';
 import { formatDuration, formatExactCount, legendWord } from '../format';
 import { FloatingCard } from '../floating-card';
 import type { ITheme } from '../panel-context';
@@ -20,6 +21,7 @@ import { HEADER_HEIGHT } from './lane-layout';
 import { groupHeaders, laneGroups } from './lane-groups';
 import { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
+import { LaneEnd } from './lane-end';
 import { NoBoxes } from './no-boxes';
 import type { LanePointer } from './pointer';
 import {
@@ -29,6 +31,7 @@ import {
   runningOf,
   spansText,
   summaryText,
+  threadText,
   workerHeaders
 } from './rows';
 import { standingTexts } from './standing-texts';
@@ -240,6 +243,11 @@ export function LanesView(props: LanesViewProps): JSX.Element {
       <div id={summary} className="sw-TaskStream-summary">
         {summaryText(result, trans, props.isLocal, hasRange)}
       </div>
+      <LaneEnd
+        pointer={pointer}
+        nameOf={laneIndex => laneNameOf(model, laneIndex, trans)}
+        trans={trans}
+      />
       <NoBoxes model={model} drawing={drawing} trans={trans} />
       <HoverCard
         pointer={pointer}
@@ -248,6 +256,30 @@ export function LanesView(props: LanesViewProps): JSX.Element {
       />
     </div>
   );
+}
+
+/** "worker 2, thread 1", or what a group of workers is called. */
+function laneNameOf(
+  model: TaskStreamModel,
+  laneIndex: LaneIndex,
+  trans: TranslationBundle
+): string {
+  const { result, showsGroups } = model;
+  if (result === null) {
+    return '';
+  }
+  if (showsGroups) {
+    const groups = laneGroups(result, trans);
+    return groups.find(({ group }) => group === laneIndex)?.name ?? '';
+  }
+  const lane = result.lanes[laneIndex];
+  const known = result.workers.find(({ worker }) => worker === lane?.worker);
+  return lane === undefined
+    ? ''
+    : threadText(
+        { ...lane, worker: known?.name ?? String(lane.worker) },
+        trans
+      );
 }
 
 /** In one line; where there is no room its beginning is cut, and its number, which tells it from others, is not. */

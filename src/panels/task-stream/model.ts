@@ -10,6 +10,7 @@ import { Disposing } from '../../feed/disposing';
 import type { IWatch, TileData } from '../../feed/feed-types';
 import type { Filter, TaskStreamResult } from '../../wire/panel-link';
 import { BesideLanes } from './beside-lanes';
+import type { SelectedPlace } from './lane-scene';
 import { type Shown, shownLanes } from './lane-groups';
 import { BAND_HEIGHT } from './frame-painter';
 import { heightBesideLanes } from './lane-layout';
@@ -56,6 +57,8 @@ type Followed = 'newest' | 'whole' | 'width';
 const GROW_STEP = 1.12;
 /** A view of so much of what could be followed shows all of it. */
 const NEARLY_ALL = 0.98;
+/** Room beside a task that is brought into view, as a share of that. */
+const REVEAL_ROOM = 0.05;
 /** Room on both sides of a selection that is fitted, as a share of it. */
 const SELECTION_ROOM = 0.04;
 /** Borders that differ by less of the view show the same. */
@@ -97,6 +100,7 @@ export class TaskStreamModel extends Disposing {
   private _grown = 0;
   private _grownNewest = 0;
   private _brush: Extent | null = null;
+  private _selectedPlace: SelectedPlace | null = null;
   private _askedFor = '';
   private _colourBy: ColourBy;
   private _collapsed: ReadonlySet<number> = new Set();
@@ -639,6 +643,36 @@ export class TaskStreamModel extends Disposing {
 
   setView(view: Viewport): void {
     this._setView(clamped(view, this.extent));
+  }
+
+  /** Moves only as far as it must so that a task is in view: one that is longer than the view, so that some of it is. */
+  reveal(range: Extent): void {
+    const { from, to } = this._view;
+    const width = to - from;
+    const room = width * REVEAL_ROOM;
+    const isLong = range.to - range.from > width - 2 * room;
+    const isInView = isLong
+      ? range.from < to - room && range.to > from + room
+      : range.from >= from && range.to <= to;
+    if (isInView) {
+      return;
+    }
+    const begin = range.from - room;
+    const end = range.to + room;
+    const isBefore = range.from < from;
+    // Of a long one that part which is nearest.
+    const start = isBefore !== isLong ? begin : end - width;
+    this.setView({ from: start, to: start + width });
+  }
+
+  /** Where the selected task ran: tiles show it only where it is wider than a cell. */
+  get selectedPlace(): SelectedPlace | null {
+    return this._selectedPlace;
+  }
+
+  setSelectedPlace(place: SelectedPlace | null): void {
+    this._selectedPlace = place;
+    this._moved.emit();
   }
 
   /** The range that is being drawn out by Shift-drag; null when none is. */

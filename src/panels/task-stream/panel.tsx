@@ -34,9 +34,9 @@ import { LanesView, nowText } from './lanes-view';
 import { laneGroups } from './lane-groups';
 import { Legend } from './legend';
 import { type ColourBy, TaskStreamModel } from './model';
-import { LanePointer } from './pointer';
+import { LanePointer, placeOf } from './pointer';
 import { SelectedTask } from './selected-task';
-import { askTasks, type TaskQuestion } from './task-query';
+import { askNeighbour, askTasks, type TaskQuestion } from './task-query';
 import { TaskTable } from './task-table';
 import { ToldView } from './told-view';
 import type { Viewport } from './viewport';
@@ -281,6 +281,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
             />
           }
           onShow={run => this._show(run, ZOOM_ROOM)}
+          onRun={this._onRun}
         />
       </div>
     );
@@ -368,10 +369,17 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
 
   /** It knows the runs of one cluster. */
   private _newPointer(): LanePointer {
-    return new LanePointer(this._model, this.context.selection, run =>
-      this._detailOf(run)
+    return new LanePointer(
+      this._model,
+      this.context.selection,
+      run => this._detailOf(run),
+      question => askNeighbour(this.context, this._model.filter, question)
     );
   }
+
+  private readonly _onRun = (run: RunDetail | null): void => {
+    this._model.setSelectedPlace(run === null ? null : placeOf(run));
+  };
 
   private _detailOf(run: number): Promise<RunDetail | null> {
     const cluster = this.context.cluster.current;

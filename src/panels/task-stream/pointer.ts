@@ -9,11 +9,14 @@ import type { SelectionModel } from '../../feed/selection';
 import type { TileData } from '../../feed/feed-types';
 import type { RunDetail } from '../../wire/panel-link';
 import type { Box } from '../card-place';
-import { boxOfRun, type FoundBox, neighbourOf } from './box-search';
+import { boxOfRun } from './box-search';
+import { groupLanes } from './lane-groups';
 import { laneAt } from './lane-layout';
-import type { LanesDrawing, Painted } from './lanes-drawing';
+import type { SelectedPlace } from './lane-scene';
+import type { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { HoveredBox } from './rows';
+import type { NeighbourQuestion } from './task-query';
 import type { Viewport } from './viewport';
 
 export type Hovered = {
@@ -34,8 +37,24 @@ const DOUBLE_CLICK_REACH = 4;
 const DRAG_FROM = 4;
 /** Beside failed runs that a mark was of, as a share of them: the marks of the first and the last are wider than these. */
 const MARKS_ROOM = 0.1;
+/** Of a key that is held down so many steps may wait for their answers. */
+const MOST_STEPS = 2;
 const KEY_PAN = 0.15;
 const KEY_ZOOM = 1.5;
+
+/** The end of a lane that keys have come to; `direction` null: it has no task. */
+export type Said = {
+  readonly direction: 1 | -1 | null;
+  readonly laneIndex: LaneIndex;
+};
+
+/** Where a run lies; null: an observer of before does not say it. */
+export function placeOf(detail: RunDetail): SelectedPlace | null {
+  const { run, laneIndex, start, duration } = detail;
+  return laneIndex === undefined
+    ? null
+    : { run, laneIndex, from: start, to: start + duration };
+}
 
 export class LanePointer {
   private _drawing: LanesDrawing | null = null;
@@ -65,16 +84,29 @@ export class LanePointer {
     readonly laneIndex: LaneIndex;
     readonly run: number | null;
   } | null = null;
-  /** What a key is to do when the tiles in view are here. */
-  private _awaited: (() => void) | null = null;
+  /** Grows when the user goes on: what was asked for before selects nothing any more. */
+  private _era = 0;
+  /** Steps from task to task that are not done yet, one after the other. */
+  private _steps = 0;
+  private _walk: Promise<void> = Promise.resolve();
+  private _said: Said | null = null;
+  private readonly _saidChanged = new Signal<this, Said | null>(this);
   private readonly _details = new Map<number, RunDetail>();
   private readonly _hoveredChanged = new Signal<this, Hovered | null>(this);
 
   constructor(
     private readonly _model: TaskStreamModel,
     private readonly _selection: SelectionModel,
-    private readonly _detailOf: (run: number) => Promise<RunDetail | null>
+    private readonly _detailOf: (run: number) => Promise<RunDetail | null>,
+    private readonly _neighbour: (
+      question: NeighbourQuestion
+    ) => Promise<RunDetail | null>
   ) {}
+
+  /** That keys have come to the end of a lane, until the user goes on. */
+  get saidChanged(): ISignal<this, Said | null> {
+    return this._saidChanged;
+  }
 
   /** What is hovered, or nothing. */
   get hoveredChanged(): ISignal<this, Hovered | null> {
@@ -109,10 +141,15 @@ export class LanePointer {
     this._setHovered(null);
   }
 
+  /** The user does something else than to step on. */
+  private _goOn(): void {
+    this._era += 1;
+    this._setSaid(null);
+  }
+
   attach(drawing: LanesDrawing, element: HTMLElement): void {
     this._drawing = drawing;
     this._element = element;
-    drawing.painted.connect(this._onPainted);
     element.addEventListener('pointerdown', this._onDown);
     element.addEventListener('pointermove', this._onMove);
     element.addEventListener('pointerup', this._onUp);
@@ -129,8 +166,7 @@ export class LanePointer {
   detach(): void {
     const element = this._element;
     this.leave();
-    this._awaited = null;
-    this._drawing?.painted.disconnect(this._onPainted);
+    this._goOn();
     if (element !== null) {
       element.removeEventListener('pointerdown', this._onDown);
       element.removeEventListener('pointermove', this._onMove);
@@ -152,7 +188,7 @@ export class LanePointer {
     if (event.button !== 0 || isControl(event.target)) {
       return;
     }
-    this._awaited = null;
+    this._goOn();
     this._press = {
       x: event.clientX,
       y: event.clientY,
@@ -226,7 +262,7 @@ export class LanePointer {
 
   /** Keys go elsewhere now, so nothing is to be selected here for one of before. */
   private readonly _onBlur = (): void => {
-    this._awaited = null;
+    this._goOn();
   };
 
   private readonly _onLeave = (): void => {
@@ -247,7 +283,7 @@ export class LanePointer {
     if (drawing === null) {
       return;
     }
-    this._awaited = null;
+    this._goOn();
     const { x } = this._placeOf(event);
     const step = event.deltaMode === 1 ? 16 : 1;
     if (event.ctrlKey || event.metaKey) {
@@ -369,7 +405,11 @@ export class LanePointer {
     if (act !== null) {
       event.preventDefault();
       event.stopPropagation();
-      this._awaited = null;
+      if (event.key === '.' || event.key === ',') {
+        this._setSaid(null);
+      } else {
+        this._goOn();
+      }
       this.leave();
       act();
     }
@@ -396,9 +436,9 @@ export class LanePointer {
       case 'f':
         return () => model.toggleFollowing();
       case '.':
-        return () => this._step(1);
+        return () => this._stepLater(1);
       case ',':
-        return () => this._step(-1);
+        return () => this._stepLater(-1);
       case 'ArrowDown':
         return () => this._changeLane(1);
       case 'ArrowUp':
@@ -421,24 +461,42 @@ export class LanePointer {
     }
   }
 
-  /** The next task of the lane, in view or brought there. */
-  private _step(direction: 1 | -1): void {
-    const laneIndex = this._currentLane ?? this._lanes[0]?.laneIndex;
-    if (laneIndex === undefined) {
+  /** One after the other, also while a key is held down and answers take longer than it takes to repeat. */
+  private _stepLater(direction: 1 | -1): void {
+    if (this._steps >= MOST_STEPS) {
       return;
     }
+    const era = this._era;
+    this._steps += 1;
+    this._walk = this._walk.then(async () => {
+      if (era === this._era) {
+        await this._step(direction);
+      }
+      this._steps -= 1;
+    });
+  }
+
+  /** The next task of the lane, in view or brought there. The observer knows it; tiles have boxes only of what is wider than a cell. */
+  private async _step(direction: 1 | -1): Promise<void> {
+    const { selectedRun: run } = this._selection;
+    const reached = this._reached;
+    const isReached = reached?.run === run;
     const { from, to } = this._model.view;
-    const tiles = this._tilesHere;
-    const run = this._selection.selectedRun;
-    const current = run === null ? null : boxOfRun(tiles, run);
-    const start = current?.from ?? (direction > 0 ? from : to);
-    const next = neighbourOf(tiles, laneIndex, start, direction, run);
-    if (next !== null) {
-      this._select(next, laneIndex);
-    } else if (this._isWaiting) {
-      this._whenHere(() => this._step(direction));
-    } else {
-      this._model.panByShare(direction * 0.5);
+    const laneIndex =
+      run !== null && !isReached
+        ? this._currentLane
+        : (reached?.laneIndex ?? this._lanes[0]?.laneIndex);
+    if (run === null && laneIndex === undefined) {
+      return;
+    }
+    const question = {
+      direction,
+      ...((run === null || isReached) &&
+        laneIndex !== undefined && { lanes: this._threadsOf(laneIndex) }),
+      ...(run === null ? { from: direction > 0 ? from : to } : { nextTo: run })
+    };
+    if (!(await this._selectNext([question], laneIndex))) {
+      this._say(run === null ? null : direction, laneIndex);
     }
   }
 
@@ -454,7 +512,7 @@ export class LanePointer {
       laneIndex: next.laneIndex,
       run: this._selection.selectedRun
     };
-    this._selectNear(next.laneIndex);
+    void this._selectNear(next.laneIndex);
     const { clientHeight = 0 } = this._element ?? {};
     const laneHeight = this._drawing?.layout.laneHeight ?? 0;
     this._element?.scrollTo?.({
@@ -463,45 +521,87 @@ export class LanePointer {
   }
 
   /** A task of a lane at the time of the selected one, which may be of another lane. */
-  private _selectNear(laneIndex: LaneIndex): void {
-    const tiles = this._tilesHere;
-    const run = this._selection.selectedRun;
-    const current = run === null ? null : boxOfRun(tiles, run);
-    const at = current?.from ?? this._model.view.from;
-    const box =
-      neighbourOf(tiles, laneIndex, at, 1) ??
-      neighbourOf(tiles, laneIndex, at, -1);
-    if (box !== null) {
-      this._select(box, laneIndex);
-    } else if (this._isWaiting) {
-      this._whenHere(() => this._selectNear(laneIndex));
+  private async _selectNear(laneIndex: LaneIndex): Promise<void> {
+    const { selectedRun: run } = this._selection;
+    const lanes = this._threadsOf(laneIndex);
+    const near =
+      run === null
+        ? { lanes, from: this._model.view.from }
+        : { lanes, nextTo: run };
+    const found = await this._selectNext(
+      [
+        { ...near, direction: 1 },
+        { ...near, direction: -1 }
+      ],
+      laneIndex
+    );
+    if (!found) {
+      this._say(null, laneIndex);
     }
   }
 
-  private _select(box: FoundBox, laneIndex: LaneIndex): void {
-    const run = box.tile.run[box.row] as number;
-    this._reached = { laneIndex, run };
-    this._selection.select({ kind: 'run', run });
-    this._bringIntoView(box);
-  }
-
-  /** Unless something else has been selected by then. */
-  private _whenHere(act: () => void): void {
-    const run = this._selection.selectedRun;
-    this._awaited = () => {
-      if (this._selection.selectedRun === run) {
-        act();
+  /**
+   * Selects what the first of these questions finds, unless the user has gone on by then.
+   *
+   * @returns whether there is such a task, as far as that is to be told.
+   */
+  private async _selectNext(
+    questions: readonly NeighbourQuestion[],
+    laneIndex: LaneIndex | undefined
+  ): Promise<boolean> {
+    const { selectedRun: before } = this._selection;
+    const era = this._era;
+    for (const question of questions) {
+      let found: RunDetail | null;
+      try {
+        found = await this._neighbour(question);
+      } catch {
+        return true; // The link broke; the strip above says so.
       }
-    };
+      if (era !== this._era || this._selection.selectedRun !== before) {
+        return true;
+      }
+      if (found !== null) {
+        this._select(found, laneIndex);
+        return true;
+      }
+    }
+    return false;
   }
 
-  private readonly _onPainted = (_: LanesDrawing, what: Painted): void => {
-    const act = this._awaited;
-    if (what !== 'waiting' && act !== null) {
-      this._awaited = null;
-      act();
+  private _select(run: RunDetail, laneIndex: LaneIndex | undefined): void {
+    const place = placeOf(run);
+    const lane = laneIndex ?? place?.laneIndex;
+    this._reached =
+      lane === undefined ? null : { laneIndex: lane, run: run.run };
+    // Before the selection: then the outline is drawn with it, and the drawer brings the lane into sight.
+    this._model.setSelectedPlace(place);
+    this._selection.select({ kind: 'run', run: run.run });
+    this._model.reveal({ from: run.start, to: run.start + run.duration });
+    if (lane !== undefined) {
+      this._drawing?.bringLane(lane);
     }
-  };
+  }
+
+  /** The observer's lanes of a row: that of a group has those of its workers. */
+  private _threadsOf(row: LaneIndex): readonly number[] {
+    const { result, showsGroups } = this._model;
+    if (!showsGroups || result === null) {
+      return [row];
+    }
+    return groupLanes(result, row);
+  }
+
+  private _say(direction: 1 | -1 | null, laneIndex?: LaneIndex): void {
+    this._setSaid(laneIndex === undefined ? null : { direction, laneIndex });
+  }
+
+  private _setSaid(said: Said | null): void {
+    if (said !== this._said) {
+      this._said = said;
+      this._saidChanged.emit(said);
+    }
+  }
 
   private get _lanes() {
     const workers = this._drawing?.layout.workers ?? [];
@@ -516,30 +616,18 @@ export class LanePointer {
       return reached?.laneIndex;
     }
     const box = boxOfRun(this._tilesHere, run);
-    return box === null
-      ? reached?.laneIndex
-      : (box.tile.laneIndex[box.row] as LaneIndex);
+    const place = this._model.selectedPlace;
+    return box !== null
+      ? (box.tile.laneIndex[box.row] as LaneIndex)
+      : place?.run === run && !this._model.showsGroups
+        ? place.laneIndex
+        : reached?.laneIndex;
   }
 
   private get _tilesHere(): readonly TileData[] {
     return this._drawing === null
       ? []
       : this._model.tilesHere(this._drawing.tiles);
-  }
-
-  /** Tiles in view are on their way. */
-  private get _isWaiting(): boolean {
-    const { count = 0 } = this._drawing?.tiles ?? {};
-    return this._tilesHere.length < count;
-  }
-
-  private _bringIntoView(range: Viewport): void {
-    const { from, to } = this._model.view;
-    if (range.to < from || range.from > to) {
-      const width = to - from;
-      const middle = (range.from + range.to) / 2;
-      this._model.setView({ from: middle - width / 2, to: middle + width / 2 });
-    }
   }
 
   private _collapse(): void {
@@ -557,8 +645,10 @@ export class LanePointer {
   private _showSelected(): void {
     const run = this._selection.selectedRun;
     const box = run === null ? null : boxOfRun(this._tilesHere, run);
-    if (box !== null) {
-      this._model.show(box, 1);
+    const place = this._model.selectedPlace;
+    const range = box ?? (place?.run === run ? place : null);
+    if (range !== null) {
+      this._model.show(range, 1);
     }
   }
 

@@ -50,6 +50,8 @@ export function SelectedTask(props: {
   /** By which the drawer is made larger or smaller. */
   readonly edge?: React.ReactNode;
   onShow(run: RunDetail): void;
+  /** What is known of the selected run; null: nothing. */
+  onRun?(run: RunDetail | null): void;
 }): JSX.Element | null {
   const { context, trans } = props;
   const { selection, feed, cluster } = context;
@@ -72,6 +74,9 @@ export function SelectedTask(props: {
       isWanted = false;
     };
   }, [feed, clusterId, run]);
+  const { onRun } = props;
+  const known = run !== null && answer.kind === 'run' ? answer.run : null;
+  React.useEffect(() => onRun?.(known), [known, onRun]);
   const drawer = React.useRef<HTMLElement>(null);
   useFocusThatStays(drawer, '.sw-TaskStream', () => [
     '.sw-drawer-body',

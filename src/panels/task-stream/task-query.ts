@@ -20,6 +20,33 @@ export type TaskQuestion = {
   readonly offset?: number;
 };
 
+/** Which run of which lanes: the next (-1: the one before) of a run, on its lane if none are named, or from a time on. */
+export type NeighbourQuestion = {
+  readonly direction: 1 | -1;
+  readonly lanes?: readonly number[];
+  readonly nextTo?: number;
+  readonly from?: number;
+};
+
+/** Of all times, for the chart shows all; null: there is none. */
+export async function askNeighbour(
+  context: PanelContext,
+  filter: Asked['filter'],
+  { direction, ...place }: NeighbourQuestion
+): Promise<RunDetail | null> {
+  if (context.cluster.current === null) {
+    return null;
+  }
+  const { rows } = await askOnce(
+    context,
+    'tasks',
+    { filter, time: 'all' },
+    { sort: 'start', descending: direction < 0, limit: 1, ...place }
+  );
+  // (an observer of before tells the first of all lanes)
+  return rows.find(({ laneIndex }) => laneIndex !== undefined) ?? null;
+}
+
 /** Rejects after 10 s, or with the observer's sentence. */
 export async function askTasks(
   context: PanelContext,

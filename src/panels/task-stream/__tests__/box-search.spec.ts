@@ -1,6 +1,6 @@
 import { idOf, laneIndices } from '../../../testing/ids';
 import { drawnTile } from '../../../testing/drawn-lanes';
-import { boxAt, boxOfRun, neighbourOf } from '../box-search';
+import { boxAt, boxOfRun } from '../box-search';
 import { cellSeconds, tileSeconds } from '../tile-plan';
 
 const tile = drawnTile(['aaa.bbbb', '..cc'], { level: 10, index: 3 });
@@ -33,18 +33,6 @@ describe('finding boxes in tiles', () => {
     const at = { ...strip, laneIndex: laneIndices(Uint16Array.of(0, 0, 1)) };
     expect(boxAt(at, idOf(0), 0.5 * cell, true, 0)?.row).toBe(1);
     expect(boxAt(at, idOf(0), 0.5 * cell, false, 0)?.row).toBe(0);
-  });
-
-  it('steps from task to task in both directions', () => {
-    const start = origin;
-    const first = neighbourOf([tile], idOf(0), start, 1);
-    expect(nameOf(first)).toBe('a');
-    const second = neighbourOf([tile], idOf(0), first?.from ?? 0, 1, 0);
-    expect(nameOf(second)).toBe('b');
-    expect(neighbourOf([tile], idOf(0), second?.from ?? 0, 1, 1)).toBeNull();
-    expect(nameOf(neighbourOf([tile], idOf(0), second?.from ?? 0, -1, 1))).toBe(
-      'a'
-    );
   });
 
   it('joins the pieces of a run that several tiles hold', () => {

@@ -1015,7 +1015,7 @@ describe('all tasks of a selection', () => {
         const byRun = (a: RunDetail, b: RunDetail) => a.run - b.run;
         expect(found.sort(byRun)).toEqual(
           rows
-            .map(({ partsLeftOut: __, ...short }) => ({
+            .map(({ partsLeftOut: __, laneIndex: ___, ...short }) => ({
               ...short,
               parts: runDetail(drawn, drawn.runRows.get(short.run))!.parts.map(
                 part => ({ ...part, cpu: null })

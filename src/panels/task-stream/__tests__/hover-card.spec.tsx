@@ -74,8 +74,11 @@ beforeEach(() => {
   model = new TaskStreamModel({}, () => 0);
   detail = null;
   mark = {};
-  pointer = new LanePointer(model, new SelectionModel(), () =>
-    Promise.resolve(detail)
+  pointer = new LanePointer(
+    model,
+    new SelectionModel(),
+    () => Promise.resolve(detail),
+    () => Promise.resolve(null)
   );
   pointer.attach(
     {

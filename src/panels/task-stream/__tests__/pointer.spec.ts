@@ -1,14 +1,17 @@
-import { Signal } from '@lumino/signaling';
 import { SelectionModel } from '../../../feed/selection';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { layOutLanes } from '../lane-layout';
-import type { LanesDrawing, Painted } from '../lanes-drawing';
+import type { LanesDrawing } from '../lanes-drawing';
 import { TaskStreamModel } from '../model';
-import { type Hovered, LanePointer } from '../pointer';
+import { type Hovered, LanePointer, type Said } from '../pointer';
 import type { HoveredBox } from '../rows';
+import type { NeighbourQuestion } from '../task-query';
+import { boxOf } from '../box-search';
+import type { TileData } from '../../../feed/feed-types';
+import type { RunDetail } from '../../../wire/panel-link';
 import { secondsAt } from '../viewport';
 
 /** Level 20 has cells of 1.05 s: lane 0 has a from 0 to 3.1 s and b from 5.2 to 10.5 s, lane 1 has c. */
@@ -33,7 +36,50 @@ let selection: SelectionModel;
 let pointer: LanePointer;
 let under: HoveredBox | null;
 let asked: number[];
-let painted: Signal<LanesDrawing, Painted>;
+let questions: NeighbourQuestion[];
+/** What the observer has, as a tile. */
+let known: TileData;
+let brought: number[];
+/** When the observer answers. */
+let answers: Promise<void>;
+/** The answers of promises that are settled are here. */
+const settle = async () => {
+  for (let turn = 0; turn < 20; turn += 1) {
+    await Promise.resolve();
+  }
+};
+/** As the observer does. */
+const neighbour = async (
+  question: NeighbourQuestion
+): Promise<RunDetail | null> => {
+  questions.push(question);
+  await answers;
+  const { direction, lanes, nextTo, from } = question;
+  const all = [...known.run.keys()].map(row => ({
+    ...boxOf(known, row),
+    run: known.run[row]!,
+    laneIndex: known.laneIndex[row]!
+  }));
+  const own = all.find(({ run }) => run === nextTo);
+  const wanted = lanes ?? [own!.laneIndex as number];
+  const start = own?.from ?? from!;
+  const [found] = all
+    .filter(
+      each =>
+        wanted.includes(each.laneIndex) &&
+        each.run !== nextTo &&
+        (each.from - start) * direction >= 0
+    )
+    .sort((a, b) => (a.from - b.from) * direction);
+  return found === undefined
+    ? null
+    : ({
+        run: found.run,
+        laneIndex: found.laneIndex,
+        start: found.from,
+        duration: found.to - found.from
+      } as RunDetail);
+};
 
 const at = (x: number, y = 30) => ({
   clientX: 112 + x,
@@ -69,20 +115,28 @@ beforeEach(() => {
   selection = new SelectionModel();
   under = box;
   asked = [];
-  pointer = new LanePointer(model, selection, run => {
-    asked.push(run);
-    return Promise.resolve(null);
-  });
+  questions = [];
+  brought = [];
+  known = tile;
+  answers = Promise.resolve();
+  pointer = new LanePointer(
+    model,
+    selection,
+    run => {
+      asked.push(run);
+      return Promise.resolve(null);
+    },
+    neighbour
+  );
   drawing = {
     width: 1000,
     gutter: 112,
     layout: layOutLanes(result.lanes, [0, 1, 2, 3], new Set(), 400),
     tiles: { level: 20, first: 0, count: 1 },
     secondsAtX: (x: number) => secondsAt(model.view, 1000, x),
-    hit: () => under
+    hit: () => under,
+    bringLane: (lane: number) => brought.push(lane)
   } as unknown as LanesDrawing;
-  painted = new Signal(drawing);
-  Object.assign(drawing, { painted });
   pointer.attach(drawing, element);
 });
 afterEach(() => {
@@ -333,80 +387,141 @@ describe('the keys', () => {
     expect(model.view.to - model.view.from).toBeGreaterThan(29);
   });
 
-  it('go from task to task and bring it into view', () => {
+  const pressed = async (key: string) => {
+    press(key);
+    await settle();
+    return selection.selectedRun;
+  };
+
+  it('go from task to task and bring it into view', async () => {
     model.setView({ from: 0, to: 1 });
-    press('.');
-    expect(selection.selectedRun).toBe(0);
-    press('.');
-    expect(selection.selectedRun).toBe(1);
+    expect(await pressed('.')).toBe(0);
+    expect(await pressed('.')).toBe(1);
     const start = 5 * 2 ** 20 * 1e-6;
     expect(model.view.from).toBeLessThan(start + 6);
     expect(model.view.to).toBeGreaterThan(start);
-    press(',');
-    expect(selection.selectedRun).toBe(0);
+    expect(await pressed(',')).toBe(0);
   });
 
-  it('change the lane', () => {
-    press('.');
-    press('ArrowDown');
-    expect(selection.selectedRun).toBe(2);
-    press('ArrowUp');
-    expect([0, 1]).toContain(selection.selectedRun);
+  it('go from task to task where boxes are narrower than a pixel, and the view moves no farther than it must', async () => {
+    // 40 runs of 10 ms in 40 s; the tiles have cells of many runs, and none of a single one.
+    known = {
+      ...drawnTile(['a.'.repeat(40)], { level: 19, index: 0 })
+    };
+    model.tilesHere = () => [
+      {
+        ...drawnTile(['a'], { level: 25, index: 0 }),
+        run: Uint32Array.of(2 ** 32 - 1),
+        tasks: Uint32Array.of(40)
+      }
+    ];
+    const view = { from: 0, to: 10 };
+    model.setView(view);
+    const seen: (number | null)[] = [];
+    const starts = known.run.length;
+    const places: number[] = [];
+    for (let step = 0; step < 12; step += 1) {
+      seen.push(await pressed('.'));
+      const place = model.selectedPlace!;
+      expect(place).toMatchObject({ run: step, laneIndex: 0 });
+      expect(place.from).toBeGreaterThanOrEqual(model.view.from);
+      expect(place.to).toBeLessThanOrEqual(model.view.to);
+      expect(model.view.to - model.view.from).toBeCloseTo(10, 6);
+      places.push(model.view.from);
+    }
+    expect(starts).toBe(40);
+    expect(seen).toEqual(Array.from({ length: 12 }, (_, i) => i));
+    // The first ten are in view.
+    expect(new Set(places.slice(0, 9))).toEqual(new Set([0]));
+    expect(places[11]).toBeGreaterThan(0);
+    expect(places[11]).toBeLessThan(4);
+    for (let step = 10; step >= 0; step -= 1) {
+      expect(await pressed(',')).toBe(step);
+    }
+    expect(model.view.from).toBeLessThanOrEqual(0);
+    expect(brought.every(lane => lane === 0)).toBe(true);
   });
 
-  it('go past a lane in which no task can be selected', () => {
+  it('stay at the end of a lane and say so, until the user goes on', async () => {
+    const said: (Said | null)[] = [];
+    pointer.saidChanged.connect((_, next) => said.push(next));
+    model.setView({ from: 0, to: 11 });
+    await pressed('.');
+    await pressed('.');
+    const { view } = model;
+    expect(said).toEqual([]);
+    expect(await pressed('.')).toBe(1);
+    expect(model.view).toBe(view);
+    expect(said.at(-1)).toEqual({ direction: 1, laneIndex: 0 });
+    expect(await pressed(',')).toBe(0);
+    expect(said.at(-1)).toBeNull();
+    expect(await pressed(',')).toBe(0);
+    expect(said.at(-1)).toEqual({ direction: -1, laneIndex: 0 });
+    press('d');
+    expect(said.at(-1)).toBeNull();
+  });
+
+  it('go from what was selected elsewhere on its own lane', async () => {
+    model.tilesHere = () => [];
+    selection.select({ kind: 'run', run: 1 });
+    expect(await pressed(',')).toBe(0);
+    expect(questions).toEqual([{ direction: -1, nextTo: 1 }]);
+  });
+
+  it('make each step of a key that is held down, one after the other, and few after it', async () => {
+    known = drawnTile(['a.'.repeat(20)], { level: 19, index: 0 });
+    let answer = () => {};
+    answers = new Promise(resolve => (answer = resolve));
+    for (let repeat = 0; repeat < 9; repeat += 1) {
+      press('.');
+    }
+    await settle();
+    expect(questions).toHaveLength(1);
+    answer();
+    await settle();
+    expect(selection.selectedRun).toBe(1);
+    expect(questions).toHaveLength(2);
+  });
+
+  it('change the lane', async () => {
+    await pressed('.');
+    expect(await pressed('ArrowDown')).toBe(2);
+    expect([0, 1]).toContain(await pressed('ArrowUp'));
+  });
+
+  it('go past a lane in which no task can be selected', async () => {
     const empty = drawnTile(['aaa', '', 'cc'], { level: 20, index: 0 });
+    known = empty;
     model.tilesHere = () => [empty];
-    press('ArrowDown');
-    press('ArrowDown');
-    expect(selection.selectedRun).toBe(0);
-    press('ArrowDown');
-    expect(selection.selectedRun).toBe(1);
-    press('ArrowUp');
-    press('.');
-    expect(selection.selectedRun).toBe(1);
-    press('ArrowUp');
-    expect(selection.selectedRun).toBe(0);
+    await pressed('ArrowDown');
+    expect(await pressed('ArrowDown')).toBe(0);
+    expect(await pressed('ArrowDown')).toBe(1);
+    await pressed('ArrowUp');
+    expect(await pressed('.')).toBe(1);
+    expect(await pressed('ArrowUp')).toBe(0);
     // Who clicks goes on from there.
-    press('ArrowDown');
+    await pressed('ArrowDown');
     under = { ...box, run: 1 };
     fire('pointerdown', at(100));
     fire('pointerup', at(100));
-    press('ArrowUp');
-    press('ArrowUp');
-    expect(selection.selectedRun).toBe(0);
+    await pressed('ArrowUp');
+    expect(await pressed('ArrowUp')).toBe(0);
   });
 
-  it('select in the lane they have come to when its boxes are here', () => {
-    const tilesCome = () => {
-      painted.emit('waiting');
-      expect(selection.selected).toBeNull();
-      model.tilesHere = () => [tile];
-      painted.emit('boxes');
-    };
+  it('select in the lane they have come to when the observer has answered', async () => {
+    let answer = () => {};
+    answers = new Promise(resolve => (answer = resolve));
     model.tilesHere = () => [];
     press('ArrowDown');
     press('ArrowDown');
-    tilesCome();
-    expect(selection.selectedRun).toBe(2);
-    // Once: what is drawn later selects nothing.
-    selection.select(null);
-    painted.emit('boxes');
+    await settle();
     expect(selection.selected).toBeNull();
+    answer();
+    await settle();
+    expect(selection.selectedRun).toBe(2);
   });
 
-  it('go to the next task when its boxes are here, and do not move the view instead', () => {
-    model.setView({ from: 0, to: 11 });
-    model.tilesHere = () => [];
-    press('.');
-    expect(model.view).toEqual({ from: 0, to: 11 });
-    model.tilesHere = () => [tile];
-    painted.emit('boxes');
-    expect(selection.selectedRun).toBe(0);
-    expect(model.view).toEqual({ from: 0, to: 11 });
-  });
-
-  it('select nothing late where the user has gone on', () => {
+  it('select nothing late where the user has gone on', async () => {
     const goOn = [
       () => selection.select({ kind: 'run', run: 7 }),
       () => press('d'),
@@ -418,19 +533,21 @@ describe('the keys', () => {
         pointer.attach(drawing, element);
       }
     ];
-    const selectedLate = (go: () => void) => {
+    const selectedLate = async (go: () => void) => {
       selection.select(null);
-      model.tilesHere = () => [];
+      let answer = () => {};
+      answers = new Promise(resolve => (answer = resolve));
       press('.');
+      await settle();
       go();
       const { selectedRun } = selection;
-      model.tilesHere = () => [tile];
-      painted.emit('boxes');
+      answer();
+      await settle();
       return selection.selectedRun !== selectedRun;
     };
     for (const go of goOn) {
-      expect(selectedLate(() => undefined)).toBe(true);
-      expect(selectedLate(go)).toBe(false);
+      expect(await selectedLate(() => undefined)).toBe(true);
+      expect(await selectedLate(go)).toBe(false);
     }
   });
 
