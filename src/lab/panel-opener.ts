@@ -79,8 +79,7 @@ export class PanelOpener {
    *                        System · survey                       System · survey
    */
   turn(target: ClusterTarget): void {
-    const names = new Set(this.open.map(({ face }) => face.name));
-    for (const name of names) {
+    for (const name of this._openKinds) {
       const had = this.find(name, target);
       if (had === undefined) {
         this._turnOne(name, target);
@@ -125,6 +124,10 @@ export class PanelOpener {
     return this._turning.pop()?.clusterTarget;
   }
 
+  private get _openKinds(): ReadonlySet<PanelName> {
+    return new Set(this.open.map(({ face }) => face.name));
+  }
+
   /** Open panels that turn to a cluster that is chosen, newest last. */
   private get _turning(): SpanwisePanel[] {
     return this.open.filter(({ turns }) => turns);
@@ -138,7 +141,7 @@ export class PanelOpener {
   }
 
   /**
-   * Show the panel if it is open, also if it is open for what has no cluster, else open it: at `place` of `reference` or, by default, where
+   * Show the panel if it is open, also if it is open for what has no cluster or compares other runs, else open it: at `place` of `reference` or, by default, where
    * other panels are. It never hides what is none, as the notebook whose cell was run.
    */
   show(
@@ -206,13 +209,18 @@ export class PanelOpener {
   }
 
   /**
-   * The default layout around `front`. Panels that are open and not pinned are used for it; other panels go into tabs behind those of their
-   * kind, and everything else into tabs behind `front`.
+   * The default layout around `front`. Panels that are open and not pinned are used for it; those that have no place in it turn, too, as if the
+   * cluster were chosen. Other panels go into tabs behind those of their kind, and everything else into tabs behind `front`.
    */
   layOut(target: ClusterTarget, front: Widget | null): void {
     const { shell, panels } = this._options;
     if (shell.mode !== 'multiple-document') {
       shell.mode = 'multiple-document';
+    }
+    for (const name of this._openKinds) {
+      if (!LAID_OUT.includes(name) && this.find(name, target) === undefined) {
+        this._turnOne(name, target);
+      }
     }
     const four = panels
       .map(({ name }) => name)
@@ -253,7 +261,9 @@ export class PanelOpener {
     }
   }
 
-  /** The open panel, else an empty one of its kind, which turns: beside that a second would only take room. */
+  /**
+   * The open panel, else one of its kind that turns and is empty, or compares other runs: beside that a second would only take room.
+   */
   private _had(name: PanelName, target: ClusterTarget) {
     const had = this.find(name, target);
     if (
@@ -262,11 +272,11 @@ export class PanelOpener {
     ) {
       return had;
     }
-    const empty = this._turning
+    const free = this._turning
       .filter(({ face }) => face.name === name)
-      .findLast(isEmpty);
-    empty?.turnTo(this._options.contexts.lend(target));
-    return empty;
+      .findLast(panel => isEmpty(panel) || compares(panel));
+    free?.turnTo(this._options.contexts.lend(target));
+    return free;
   }
 
   /** Turns the panel of this kind that is most in view, and says which; undefined: there is none that turns. */

@@ -437,8 +437,30 @@ describe('of two notebooks', () => {
     expect(tabs()).toContainEqual([
       'Profile · first-look',
       'Profile · survey',
-      'System · survey'
+      'System · first-look'
     ]);
     expect(tabs()).toContainEqual(['notebook']);
+  });
+
+  it('a Compare that is not pinned turns with the layout, and where it is opened for another notebook', () => {
+    const inC = clusterInfo({
+      cluster: 'c',
+      name: 'spill',
+      startedAt: 3000,
+      notebook: { path: 'c.ipynb' }
+    });
+    const c = { notebook: 'c.ipynb' };
+    const compare = show('compare', a);
+    expect(compare.clusters).toEqual([old, inA]);
+    feed.setClusters(inA, old, inB, inC);
+    opener.layOut(c, null);
+    expect(compare.cluster).toEqual(inC);
+    // From the gallery, too: no second one is opened.
+    expect(show('compare', a)).toBe(compare);
+    expect(compare.clusters).toEqual([old, inA]);
+    compare.setPinned(true);
+    opener.layOut(c, null);
+    expect(compare.clusters).toEqual([old, inA]);
+    expect(show('compare', c)).not.toBe(compare);
   });
 });
