@@ -14,6 +14,7 @@ import {
 } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
 import { loadPlotly } from '../charts/load-plotly';
 import type { IFeed } from '../feed/feed-types';
 import { notices } from '../panels/notices';
@@ -87,10 +88,12 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
       }
       return attached;
     };
+    const shown = new Signal<object, string>({});
     const openPanels = async (notebook: string, cluster: string) => {
       // The notebook may have begun another cluster since this one: which one is meant can be told when the page knows both.
       await heardOf(feed, cluster);
       await app.commands.execute(CommandIDs.openLayout, { notebook, cluster });
+      shown.emit(cluster);
     };
     const show = async (notebook: string, address: string) => {
       if (clusters.isUnderWay(notebook, address)) {
@@ -238,7 +241,8 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
     return {
       clusters,
       show: (notebook, address) => void show(notebook, address),
-      attach: () => void app.commands.execute(CommandIDs.attach)
+      attach: () => void app.commands.execute(CommandIDs.attach),
+      shown
     };
   }
 };

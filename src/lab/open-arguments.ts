@@ -52,7 +52,7 @@ type NamedTarget = {
 };
 
 /**
- * The target that `{notebook}` or `{cluster}` name; undefined if they name none: then the target is what is in front.
+ * The target that `{notebook}`, `{cluster}` or both name; undefined if they name none: then the target is what is in front.
  *
  * A client's button in a notebook can be clicked before the page has heard of its cluster. The cluster is that of the button's kernel, or
  * of the notebook that the button is in; never just some other one.
@@ -71,10 +71,21 @@ export function namedTarget(
   }
 ): NamedTarget | undefined {
   const notebook = text(args.notebook);
-  if (notebook !== undefined) {
-    return { target: { notebook } };
-  }
   const cluster = text(args.cluster);
+  if (notebook !== undefined) {
+    // It may have joined another one later.
+    const meant = page.clusters.find(
+      info =>
+        info.cluster === cluster &&
+        belongsTo(info, { notebook }, page.notebookOf)
+    );
+    return {
+      target:
+        meant === undefined
+          ? { notebook }
+          : followingTarget(meant, page.clusters, page.notebookOf, { notebook })
+    };
+  }
   if (cluster === undefined) {
     return undefined;
   }

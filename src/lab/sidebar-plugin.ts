@@ -115,6 +115,8 @@ export const sidebarPlugin: JupyterFrontEndPlugin<IClusterInFront> = {
     shell.add(sidebar, 'left', { rank: RANK });
     restorer?.add(sidebar, sidebar.id);
 
+    dask?.shown.connect((_, cluster) => model.showWhenHeardOf(cluster));
+
     const turn = (isNew: boolean) => {
       const widget = shell.currentWidget;
       if (widget instanceof SpanwisePanel) {

@@ -55,6 +55,8 @@ export interface IDaskClusters {
   show(notebook: string, address: string): void;
   /** Asks for the address of a cluster, attaches to it and opens the panels; a notification says what did not work. */
   attach(): void;
+  /** The id of a cluster that was attached to since the user asked for it, once the panels show it. */
+  readonly shown: ISignal<object, string>;
 }
 
 export const IDaskClustersToken = new Token<IDaskClusters>(

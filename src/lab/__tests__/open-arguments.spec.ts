@@ -108,9 +108,9 @@ describe('the arguments of spanwise:open', () => {
       startedAt: 500,
       notebook: { path: 'a.ipynb' }
     });
-    const target = (cluster: string) =>
+    const target = (cluster: string, args = {}) =>
       namedTarget(
-        { cluster },
+        { cluster, ...args },
         {
           clusters: [older, inA],
           notebookOf,
@@ -121,6 +121,17 @@ describe('the arguments of spanwise:open', () => {
       )?.target;
     expect(target('id-a')).toEqual({ notebook: 'a.ipynb' });
     expect(target('id-o')).toEqual({ notebook: 'a.ipynb', name: 'older' });
+    // So is a Dask cluster that the notebook has attached to, and that began before the notebook's own.
+    expect(target('id-o', { notebook: 'a.ipynb' })).toEqual({
+      notebook: 'a.ipynb',
+      name: 'older'
+    });
+    expect(target('id-a', { notebook: 'a.ipynb' })).toEqual({
+      notebook: 'a.ipynb'
+    });
+    expect(target('id-o', { notebook: 'b.ipynb' })).toEqual({
+      notebook: 'b.ipynb'
+    });
   });
 
   it('take no other cluster for one that the page has not heard of', () => {

@@ -1,5 +1,6 @@
 /** What the sidebar looks at again while nothing is in front, as after a reload. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
+import { nullTranslator } from '@jupyterlab/translation';
 import type { ReactWidget } from '@jupyterlab/ui-components';
 import { MessageLoop } from '@lumino/messaging';
 import { Signal } from '@lumino/signaling';
@@ -7,7 +8,9 @@ import { Widget } from '@lumino/widgets';
 import { act } from 'react';
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import type { ClusterTarget, ClusterUser } from '../../feed/cluster-ref';
+
 import type { ClusterInfo } from '../../wire/panel-link';
+import { KernelClusters } from '../kernel-clusters';
 import { sidebarPlugin } from '../sidebar-plugin';
 import { labContext } from './lab-context';
 
@@ -49,11 +52,17 @@ function setUp() {
       placed.push(widget);
     }
   };
+  const shown = new Signal<object, string>({});
+  const clusters = new KernelClusters({
+    ask: () => null,
+    trans: nullTranslator.load('spanwise')
+  });
+  const dask = { clusters, shown };
   void sidebarPlugin.activate(
     app as unknown as JupyterFrontEnd,
-    ...[feed, panels, shell, null, null, null, null, null]
+    ...[feed, panels, shell, null, null, null, null, dask]
   );
-  return { feed, contexts, kernelsChanged, layoutModified, placed };
+  return { feed, contexts, kernelsChanged, layoutModified, placed, shown };
 }
 
 /** React carries out here what it would schedule: on a busy machine it yields, and the card of before would be read. */
@@ -110,4 +119,12 @@ it('turns to the panels of a notebook that becomes known by its kernel, and name
   paths.set('k', 'renamed.ipynb');
   lab.kernelsChanged.emit();
   expect(await card()).toContain('used by renamed.ipynb');
+});
+
+it('shows the Dask cluster that one has attached to, once the page has heard of it', async () => {
+  lab.feed.setClusters(newer);
+  lab.shown.emit('a');
+  expect(await card()).toContain('newer');
+  lab.feed.setClusters(own, newer);
+  expect(await card()).toContain('own');
 });
