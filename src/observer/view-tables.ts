@@ -24,7 +24,7 @@ const NAMES: readonly TableName[] = ['clients', 'spans', 'workers', 'lanes'];
  */
 const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   spans: [...WORK, 'progress'],
-  summary: WORK,
+  summary: [...WORK, 'progress'],
   'task-stream': [...WORK, 'gaps', 'clocks'],
   tasks: [...NAMES, 'runs', 'parts', 'events'],
   records: [...NAMES, 'runs', 'parts', 'events'],
@@ -34,8 +34,8 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   memory: [...NAMES, 'memory', 'stored', 'memoryRuns', 'memorySamples'],
   transfers: ['transfers', 'workers'],
   system: ['system', 'workers'],
-  // (of a source that does not tell, what ran)
-  progress: [...NAMES, 'progress', 'runs', 'running']
+  // Of a source that does not tell, what ran.
+  progress: [...WORK, 'progress']
 };
 
 /** Views that tell how long tasks have been running. */
