@@ -168,6 +168,8 @@ class LaneLines {
   private readonly _stripPattern: Uint8Array;
   private readonly _topLines: Uint8Array;
   private readonly _scan: Uint32Array;
+  /** Where the runs that are painted end; they are of one lane. */
+  private _runsEnd = -Infinity;
   private _hasWorkPattern = false;
   private _hasTopLines = false;
   private _hasStrip = false;
@@ -186,6 +188,7 @@ class LaneLines {
   }
 
   clear(): void {
+    this._runsEnd = -Infinity;
     this._work.fill(0);
     this._workPattern.fill(0);
     this._topLines.fill(0);
@@ -228,6 +231,12 @@ class LaneLines {
     const isStrip = boxes.strip[row] === 1;
     const line = isStrip ? this._strip : this._work;
     if (cover === 255) {
+      if (!isPart && !isStrip && !isFailed) {
+        if (left < this._runsEnd) {
+          this._clearEdges(left, to, right, gap);
+        }
+        this._runsEnd = Math.max(this._runsEnd, right);
+      }
       if (isFailed) {
         // The air at its right is over its parts, too.
         line.fill(0, from, Math.max(to, right));
@@ -247,6 +256,20 @@ class LaneLines {
     this._topLines.fill(fill.topLines, from, to);
     this._hasWorkPattern ||= pattern !== 0;
     this._hasTopLines ||= fill.topLines > 0;
+  }
+
+  /** Times that are a little wrong have runs of one thread overlap: there is air between these, too. */
+  private _clearEdges(
+    left: number,
+    to: number,
+    right: number,
+    gap: number
+  ): void {
+    const before = Math.max(0, left - gap);
+    this._work.fill(0, before, Math.max(before, left));
+    this._workPattern.fill(0, before, Math.max(before, left));
+    this._work.fill(0, to, Math.max(to, right));
+    this._workPattern.fill(0, to, Math.max(to, right));
   }
 
   /** Copies the lane's scan lines to `offset` and below. */

@@ -56,6 +56,30 @@ describe('lanes as pixels', () => {
     expect(line(raster, 14, 10)).toBe('TTT.......');
   });
 
+  it('leaves air between runs that overlap a little, in whatever order they are told', () => {
+    const runs = [
+      [0, 6],
+      [5, 12],
+      [11.6, 20],
+      [20, 26]
+    ] as const;
+    const drawn = (order: readonly number[]) => {
+      const shown = order.map(at => runs[at]!);
+      const raster = rasteriseTile(
+        {
+          ...drawnTile(['a.b.c.d']),
+          from: Float32Array.from(shown, ([from]) => from),
+          to: Float32Array.from(shown, ([, to]) => to)
+        },
+        options
+      );
+      return line(raster, 4, 27);
+    };
+    expect(drawn([0, 1, 2, 3])).toBe('####.######.#######.#####..');
+    // (the one that is drawn later is whole)
+    expect(drawn([2, 1, 0, 3])).toBe('#####.#####.#######.#####..');
+  });
+
   it('draws what ran behind other work in the lower rows only', () => {
     const tile = drawnTile(['aaaaaaaa']);
     const raster = rasteriseTile(

@@ -91,10 +91,59 @@ function boxesOf(scene: LaneScene, tile: TileData): Svg[] {
   });
   const work = rows.filter(row => tile.strip[row] !== 1);
   const strips = rows.filter(row => tile.strip[row] === 1);
+  const edges = new RunEdges(scene, tile);
   return [...work, ...thin, ...strips].flatMap(row => {
     const top = tops.get(tile.laneIndex[row]!);
-    return top === undefined ? [] : boxOf(scene, tile, row, top);
+    return top === undefined
+      ? []
+      : [...edges.before(row, top), ...boxOf(scene, tile, row, top)];
   });
+}
+
+/** Air between runs of one thread that overlap by as much as their times are wrong; others leave it at their right. */
+class RunEdges {
+  private readonly _ends = new Map<number, number>();
+
+  constructor(
+    private readonly _scene: LaneScene,
+    private readonly _tile: TileData
+  ) {}
+
+  /** What is drawn below the box of a row, and over those before it. */
+  before(row: number, top: number): Svg[] {
+    const { _scene: scene, _tile: tile } = this;
+    const { pixelRatio: ratio, palette } = scene;
+    if (
+      tile.strip[row] === 1 ||
+      tile.cover[row] !== EXACT ||
+      tile.kind[row] === BoxKind.Failed ||
+      liesOver(tile, row)
+    ) {
+      return [];
+    }
+    const lane = tile.laneIndex[row]!;
+    const { left, right } = boxPixels(scene, tile, row);
+    const end = this._ends.get(lane) ?? -Infinity;
+    this._ends.set(lane, Math.max(end, right));
+    const gap = right - left >= GAP_FROM * ratio ? Math.round(ratio) : 0;
+    const whole = cellPixels(scene, tile, 0, CELLS_PER_TILE);
+    const last = Math.min(scene.width * ratio, whole.right) - gap;
+    // (what begins beyond it is drawn with the next tile)
+    if (left >= end || gap === 0 || left > last) {
+      return [];
+    }
+    // (that at its right is where another one was drawn first)
+    return [left - gap, right - gap]
+      .filter(x => x >= Math.max(0, whole.left) && x <= last)
+      .map(x =>
+        svgElement('rect', {
+          x,
+          ...laneBox(scene, top, false),
+          width: gap,
+          fill: solidColour(palette.background, '#ffffff')
+        })
+      );
+  }
 }
 
 function boxOf(
