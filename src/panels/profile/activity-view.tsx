@@ -6,6 +6,7 @@ import { contextOf } from '../../charts/sized-canvas';
 import type { SelectionModel } from '../../feed/selection';
 import type { TimeRange } from '../../wire/panel-link';
 import {
+  formatCount,
   formatInstant,
   formatTick,
   formatTimeRange,
@@ -18,6 +19,8 @@ import type { statesOf } from './rows';
 
 const AXIS_HEIGHT = 16;
 const CHART_HEIGHT = 84;
+/** Above the highest bar: how much that is. */
+const TOP_HEIGHT = 14;
 
 export function ActivityView(props: {
   /** The activity that matches the filter; faded behind it that of the whole run, as far as it is known. */
@@ -61,7 +64,8 @@ export function ActivityView(props: {
           const barWidth = (bar.to - bar.from) * scale + 0.5;
           let y = CHART_HEIGHT;
           for (const { state, samples } of states) {
-            const height = (bar[samples] / whole.highest) * (CHART_HEIGHT - 2);
+            const height =
+              (bar[samples] / whole.top) * (CHART_HEIGHT - TOP_HEIGHT);
             context.fillStyle = palette.kinds[state];
             context.fillRect(x, y - height, barWidth, height);
             y -= height;
@@ -184,6 +188,11 @@ export function ActivityView(props: {
         onPointerCancel={() => setDrag(null)}
       >
         <canvas ref={canvas} aria-hidden="true" />
+        {whole.bars.length > 0 && (
+          <div className="sw-Profile-top" style={{ height: TOP_HEIGHT }}>
+            {topText(whole, trans)}
+          </div>
+        )}
         {range !== null && (
           <div
             className="sw-Profile-range"
@@ -199,4 +208,14 @@ export function ActivityView(props: {
       </div>
     </div>
   );
+}
+
+/** "4 threads": how much the top of the chart is. */
+function topText(
+  { top, isInThreads }: Activity,
+  trans: TranslationBundle
+): string {
+  return isInThreads
+    ? trans._n('%2 thread', '%2 threads', top, formatCount(top))
+    : trans._n('%2 sample', '%2 samples', top, formatCount(top));
 }

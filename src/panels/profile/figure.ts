@@ -120,6 +120,9 @@ export type Activity = {
   readonly from: number;
   readonly to: number;
   readonly highest: number;
+  /** Where the axis ends: in whole threads, if bars are in threads. */
+  readonly top: number;
+  readonly isInThreads: boolean;
 };
 
 /** A bar per sampled second; seconds without samples are gaps. */
@@ -131,10 +134,8 @@ export function activityOf(result: ProfileResult): Activity {
     const distance = (seconds[index] ?? 0) - (seconds[index - 1] ?? 0);
     step = index === 1 ? distance : Math.min(step, distance);
   }
-  const scale =
-    result.rateHz === null || result.rateHz <= 0
-      ? 1
-      : 1 / (result.rateHz * step);
+  const isInThreads = result.rateHz !== null && result.rateHz > 0;
+  const scale = isInThreads ? 1 / (result.rateHz * step) : 1;
   const bars = seconds.map((from, index) => ({
     from,
     to: from + step,
@@ -144,17 +145,21 @@ export function activityOf(result: ProfileResult): Activity {
     blocked: (blocked[index] ?? 0) * scale,
     unknown: (unknown[index] ?? 0) * scale
   }));
+  const highest = bars.reduce(
+    (most, bar) =>
+      Math.max(
+        most,
+        bar.onCore + bar.waiting + bar.gil + bar.blocked + bar.unknown
+      ),
+    1e-9
+  );
   return {
     bars,
     from: seconds[0] ?? 0,
     to: (seconds.at(-1) ?? 0) + step,
-    highest: bars.reduce(
-      (most, bar) =>
-        Math.max(
-          most,
-          bar.onCore + bar.waiting + bar.gil + bar.blocked + bar.unknown
-        ),
-      1e-9
-    )
+    highest,
+    // (2.0 threads may be a rounding error more)
+    top: Math.ceil(highest - 1e-6) || 1,
+    isInThreads
   };
 }

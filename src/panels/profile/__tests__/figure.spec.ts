@@ -213,13 +213,23 @@ describe('the activity line', () => {
       }
     };
     const activity = activityOf(result);
-    expect(activity).toMatchObject({ from: 3, to: 8, highest: 3 });
+    expect(activity).toMatchObject({ from: 3, to: 8, highest: 3, top: 3 });
     expect(activity.bars.map(bar => [bar.from, bar.to, bar.onCore])).toEqual([
       [3, 4, 2],
       [4, 5, 1],
       [7, 8, 0.5]
     ]);
-    expect(activityOf({ ...result, rateHz: null }).bars[0]?.onCore).toBe(200);
+    const unknown = activityOf({ ...result, rateHz: null });
+    expect(unknown.bars[0]?.onCore).toBe(200);
+    expect(unknown).toMatchObject({ top: 300, isInThreads: false });
+    // A third of a second of one thread is below the first one.
+    const little = {
+      ...result.activity,
+      onCore: [33, 0, 0],
+      blocked: [0, 0, 0],
+      waiting: [0, 0, 0]
+    };
+    expect(activityOf({ ...result, activity: little }).top).toBe(1);
   });
 
   const activity = (seconds: readonly number[], rateHz: number | null = 10) =>
@@ -241,6 +251,8 @@ describe('the activity line', () => {
       to: 40,
       // Each second of a thread has ten samples.
       highest: 6 + 0.8 + 0.4 + 0.2,
+      top: 8,
+      isInThreads: true,
       bars: [10, 30, 35].map((from, i) => ({
         from,
         to: from + 5,

@@ -211,6 +211,9 @@ it('legend, details and activity say nothing of states that the source does not 
   // One to three threads.
   expect(said.highest).toBeCloseTo(3);
   expect(said.activity).toContain('threads that ran tasks');
+  expect(said.activity).toContain('⟦3 threads⟧');
+  const unknown = shown({ ...untold, rateHz: null });
+  expect(unknown.activity).toContain('⟦300 samples⟧');
   const cells = frameRows(frameTree(untold), () => true, bracketing)[0]!.cells;
   expect(cells.slice(2, 5).every(({ value }) => value !== null)).toBe(true);
   expect(cells.slice(5).map(({ text, value }) => [text, value])).toEqual([
