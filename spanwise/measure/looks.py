@@ -45,8 +45,9 @@ MOST_STRETCH_SECONDS = 0.1
 #: A task of two such stretches has its own time, whatever looks saw of it, where none is longer.
 LONG_STRETCH_SECONDS = 0.05
 #: A look stands for at most this many seconds, or for four intervals if that is more: the process
-#: may have been stopped.
-LONGEST = 1.0
+#: may have been stopped. (One call into C may keep the interpreter lock for many, and a thread that
+#: writes results to disk before it looks be busy for as many.)
+LONGEST = 60.0
 #: Looks whose cost is remembered, and after how many the mean is taken again.
 _REMEMBERED = 64
 _AGAIN = 8

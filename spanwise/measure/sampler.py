@@ -65,6 +65,7 @@ together when their rows are asked for, once a second::
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from math import floor, inf, isnan
@@ -84,6 +85,7 @@ from spanwise.measure.looks import (
     LookTimes,
     Plan,
 )
+from spanwise.measure.sample_places import Places, SampleKey
 from spanwise.measure.stacks import Frame, StackTree, built_in_of, call_of, own_frame
 from spanwise.measure.steps import End, OwnStep
 from spanwise.records.enumerations import (
@@ -125,8 +127,6 @@ _make_tuple = tuple.__new__
 #: Ends are told from here on: at once.
 _SEEN = -inf
 
-#: second, thread, span, function, stack, state
-_SampleKey = tuple[int, int, int, int, int, int]
 #: The seconds between two points, by state: on core, waiting, blocked, unknown.
 _Shares = tuple[float, float, float, float]
 
@@ -313,7 +313,7 @@ class _Lane:
         self.pending: list[End] = []
         #: Samples called blocked since the last known stay in the run queue: the latest of them
         #: may belong to a stay that has not ended.
-        self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
+        self.doubts: deque[tuple[SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
 
     def read(self, now: float) -> _Clocks:
         """What the thread's clocks say; NaN of one that has ended, and its clocks with it."""
@@ -446,7 +446,8 @@ class ThreadSampler:
         #: Around what replaces them: threads begin and end at any moment.
         self._changing_lanes = threading.Lock()
         self._facts: list[_Fact] = []
-        self._samples: dict[_SampleKey, int] = {}
+        self._samples: dict[SampleKey, int] = {}
+        self._places = Places(interval)
         #: Looks that were due while a thread was busy: the true rate.
         self.looks = 0
         #: How many of them there were when the budget was told of them.
@@ -514,7 +515,7 @@ class ThreadSampler:
             row = executor.row
             lane_dues = dues
             if lane.left:
-                lane_dues, lane.left = [*lane.left, *dues], []
+                lane_dues, lane.left = sorted([*lane.left, *dues]), []
                 newest_of_lane = lane_dues[-1][0]
             else:
                 newest_of_lane = newest
@@ -572,7 +573,9 @@ class ThreadSampler:
             # What ends twice has its time once.
             since = max(began, busy_since, lane.until)
             lane.until = max(lane.until, end)
-            seconds = sum([each for due, each in dues if since <= due < end])
+            # (a look that is a minute late has thousands of both)
+            at, until = bisect_left(dues, (since, -inf)), bisect_left(dues, (end, -inf))
+            seconds = sum([each for _, each in dues[at:until]])
             call = None
             own = part if isinstance(part, OwnStep) else None
             if part is None or own is not None:
@@ -597,7 +600,7 @@ class ThreadSampler:
         for lane in self._lanes:
             if lane.executor.row is None:
                 lane.task = None
-                dues, lane.left = lane.left, []
+                dues, lane.left = sorted(lane.left), []
                 self._rest(lane, now, self._ends_of(lane, dues, self._next_due))
 
     def _look_again(
@@ -777,7 +780,7 @@ class ThreadSampler:
             if paid:
                 is_read = bool(codes) and codes[0] is _READ_CODE
                 seen.stack = self._stack_of(lane, codes, call if is_read else None, built_in)
-                self._give(lane, now, whose, seen.stack, paid)
+                self._give(lane, begin.t, now, whose, seen.stack, paid)
             return
         lane.seen = None
         for state, share in enumerate(shares):
@@ -787,7 +790,7 @@ class ThreadSampler:
         if n:
             is_of_function = _is_first_s(lane.owed_after, whose, n, of_task / (of_task + since))
             stack = self._stack_of(lane, codes, call if is_of_function else None, built_in)
-            self._give(lane, now, whose, stack, paid)
+            self._give(lane, begin.t, now, whose, stack, paid)
 
     def _stack_of(
         self, lane: _Lane, codes: list[CodeType], call: Frame | None, built_in: Frame | None
@@ -845,20 +848,41 @@ class ThreadSampler:
             of_call = self.stacks.stack_of_call
             stack = self.stacks.stack_of([], None) if call is None else of_call(call)
         if stack is not None:
-            self._give(lane, min(now, end.t), seen.whose, stack, _pay(owed))
+            self._give(lane, begin.t, min(now, end.t), seen.whose, stack, _pay(owed))
         # At its end all its waiting was known.
         lane.doubts.clear()
 
     def _give(
-        self, lane: _Lane, t: float, whose: tuple[int, int], stack: int, paid: list[int]
+        self,
+        lane: _Lane,
+        begin: float,
+        end: float,
+        whose: tuple[int, int],
+        stack: int,
+        paid: list[int],
     ) -> None:
-        second = floor(t - self.epoch)
+        """Count samples of this time, mostly since the last look, in the seconds of it.
+
+        A look that comes late has many: as many of each state in each second.
+        """
+        last = floor(end - self.epoch)
+        seconds = end - begin
+        is_of_one = floor(begin - self.epoch) >= last
         for state, n in enumerate(paid):
-            if n > 0:
+            if n <= 0:
+                continue
+            if is_of_one:
+                counts = {last: n}
+            else:
+                counts = {}
+                for each in range(n):
+                    second = floor(begin + seconds * (each + 0.5) / n - self.epoch)
+                    counts[second] = counts.get(second, 0) + 1
+            for second, count in counts.items():
                 key = (second, lane.executor.number, *whose, stack, state)
-                self._samples[key] = self._samples.get(key, 0) + n
+                self._samples[key] = self._samples.get(key, 0) + count
                 if state == SAMPLE_BLOCKED:
-                    lane.doubts.append((key, n))
+                    lane.doubts.append((key, count))
 
     def _settle(self, lane: _Lane, late: float) -> None:
         """Turn the latest `late` blocked samples into waiting ones, except for sent ones.
@@ -915,8 +939,9 @@ class ThreadSampler:
         # Half past: readers that count seconds from the same epoch find the same second.
         return [
             (epoch + second + 0.5, thread, span, function, stack, state, min(n, LARGEST_U16))
-            for (second, thread, span, function, stack, state), n in samples.items()
-            if n > 0
+            for (second, thread, span, function, stack, state), n in self._places.place(
+                samples
+            ).items()
         ]
 
 

@@ -26,7 +26,14 @@ from spanwise.measure.fine import Ledger
 from spanwise.measure.looks import RUNNING_SECONDS
 from spanwise.measure.names import Names
 from spanwise.measure.parts import Part
-from spanwise.measure.steps import LONG_SECONDS, SENT, SHORT_SECONDS, UNREAD_SECONDS, run_parts
+from spanwise.measure.steps import (
+    LONG_SECONDS,
+    SENT,
+    SHORT_SECONDS,
+    UNREAD_SECONDS,
+    WRITTEN,
+    run_parts,
+)
 from spanwise.measure.waits import Waits
 from spanwise.records.enumerations import (
     KIND_COMPUTE,
@@ -194,7 +201,7 @@ def due_now(executor: Executor) -> None:
     executor.due = executor.next_due = time.perf_counter()
 
 
-def test_what_is_spilled_after_a_run_is_not_told_as_the_run_s(
+def test_what_is_spilled_after_a_run_is_told_as_written(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executor = Executor(worker, 0)
@@ -218,9 +225,11 @@ def test_what_is_spilled_after_a_run_is_not_told_as_the_run_s(
     due_now(executor)
     executor._run((*entry[:2], row, *entry[3:]))  # type: ignore[arg-type]
     (spilling,) = began
-    (told,) = executor.ends
-    assert told[6] is row
-    assert told[3] <= spilling <= executor.clock
+    told, written = executor.ends
+    assert told[6] is written[6] is row
+    assert told[-1] is None
+    assert written[-1] == WRITTEN
+    assert told[3] == written[0] <= spilling <= written[3] <= executor.clock
 
 
 def test_what_a_thread_sends_after_a_run_is_told_as_sent(

@@ -101,7 +101,8 @@ def test_moments_are_those_of_their_stretches_also_where_many_are_computed_toget
         assert times.due == pytest.approx(begin - seconds + moment(seed, number - 1) * seconds)
 
 
-def test_a_look_after_a_standstill_stands_for_a_second_at_most():
+def test_a_look_after_a_standstill_stands_for_a_minute_at_most():
+    assert LONGEST == 60.0
     times = LookTimes(0.0, LOOK_SECONDS)
     dues = times.take(3600.0)
     assert sum(seconds for _, seconds in dues) == pytest.approx(LONGEST, abs=2 * LOOK_SECONDS)

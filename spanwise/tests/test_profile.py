@@ -31,6 +31,8 @@ from spanwise.tests.processes import wait_until
 
 #: The thread time of a sample, unless a setting says otherwise.
 INTERVAL = 0.01
+#: The states of a second.
+ACTIVITY = ("onCore", "waiting", "gil", "blocked")
 EVIL = "</script><img src=x onerror=alert(1)>"
 
 Node = dict[str, Any]
@@ -77,28 +79,98 @@ def test_what_a_worker_reads_back_for_tasks_has_the_time_that_fine_metrics_tell(
             wait(client.map(first_of, held, pure=False))
             seconds = {
                 activity: value
-                for (_, function, activity, unit), value in client.fine_metrics().items()
-                if function == "first_of" and unit == "seconds"
+                for (context, function, activity, unit), value in client.fine_metrics().items()
+                if function == "first_of" and unit == "seconds" and context == "execute"
             }
             read = seconds["disk-read"] + seconds["deserialize"]
         tree = client.profile(key="first_of")
+        sent = client.fine_metrics()["report", "", "serialize", "seconds"]
     counts = {
         name: sum(node["count"] for node in walk(tree) if _name(node) == name)
-        for name in ("(disk-read)", "(deserialize)", "(worker)", "first_of", "unlink")
+        for name in (
+            "(disk-read)",
+            "(deserialize)",
+            "(disk-write)",
+            "(serialize)",
+            "(worker)",
+            "first_of",
+            "unlink",
+        )
     }
-    # While older results are written the task has ended, and nothing is sampled.
+    # Older results make room for those that are read.
     written = seconds["disk-write"] + seconds.get("serialize", 0.0)
-    shares = {name: count / tree["count"] for name, count in counts.items()}
-    share = read / (sum(seconds.values()) - written)
+    of_writing = counts["(disk-write)"] + counts["(serialize)"]
+    whole = sum(seconds.values())
+    of_runs = tree["count"] - counts["(worker)"]
+    assert of_writing / of_runs == pytest.approx(written / whole, abs=0.2)
+    shares = {name: count / (of_runs - of_writing) for name, count in counts.items()}
+    share = read / (whole - written)
     # Files are removed once they are read, which is a part of reading: 0.96 to 0.99 in 15 runs,
     # with up to six busy loops beside them on two cores; were it computing, 0.74 to 0.76 in 8.
     assert share > 0.85
     assert shares["(disk-read)"] + shares["(deserialize)"] == pytest.approx(share, abs=0.2)
     # The tasks themselves take hardly any time, and get none for what looks were due in before
     # them.
-    assert shares["(worker)"] < 0.1
+    assert counts["(worker)"] * INTERVAL < sent + 4 * (0.1 * sent) ** 0.5 + 0.1 * whole
     assert shares["first_of"] < 1 - share + 0.1
     assert shares["unlink"] == 0
+
+
+def sleep_stamped(seconds: float) -> float:
+    begin = time.perf_counter()
+    time.sleep(seconds)
+    return time.perf_counter() - begin
+
+
+def test_where_memory_is_short_each_function_has_its_own_time() -> None:
+    """What one of them writes and reads back is not given to another; stamps in tasks say so."""
+    threads = 2
+    alone = dask.config.set({"spanwise.worker.import-ahead": False})
+    with (
+        alone,
+        Client(n_workers=1, threads_per_worker=threads, memory_limit="300MB") as client,
+    ):
+        stamped = client.gather(client.map(sleep_stamped, [0.3] * 8, pure=False))
+        held = [client.submit(hold, 16_000_000, pure=False) for _ in range(25)]
+        for _ in range(2):
+            reading = client.map(first_of, held, pure=False)
+            stamped += client.gather(client.map(sleep_stamped, [0.3] * 6, pure=False))
+            wait(reading)
+        metrics = client.fine_metrics()
+        client.profile()  # (who asks so is told of all until now)
+        profile = client._observed.query("profile", params={"groupBy": "function"})
+    spilled: dict[str, float] = {}
+    pressed = 0.0
+    for (context, function, activity, unit), value in metrics.items():
+        if unit != "seconds" or context != "execute" or activity == "transfer":
+            continue
+        if function in ("hold", "first_of"):
+            spilled[activity] = spilled.get(activity, 0.0) + value
+            pressed += value
+    assert spilled["disk-write"] > 0.0
+    assert spilled["disk-read"] > 0.0
+    nodes, rate = profile["nodes"], profile["rateHz"]
+    assert rate == 1 / INTERVAL
+    found = {
+        name: n / rate
+        for name, n, parent in zip(nodes["name"], nodes["n"], nodes["parent"], strict=True)
+        if parent == 0
+    }
+    # (They are longer than looks are apart: chance has no part in their time.)
+    imported = sum(
+        value
+        for (context, function, activity, unit), value in metrics.items()
+        if function == "sleep_stamped" and unit == "seconds" and context == "execute"
+        if not activity.startswith("thread")
+    )
+    assert found["sleep_stamped"] == pytest.approx(sum(stamped), rel=0.1, abs=imported + 0.1)
+    # The others are so short that one look in ten may fall on them: four standard errors of it.
+    chance = 4 * (0.1 * pressed) ** 0.5
+    assert found["hold"] + found["first_of"] == pytest.approx(pressed, rel=0.1, abs=chance)
+    # No second has more than there are threads.
+    activity = profile["activity"]
+    for counts in zip(*(activity[state] for state in ACTIVITY), strict=True):
+        assert sum(counts) / rate <= threads + 0.05
 
 
 SLOW_MODULE = """

@@ -27,13 +27,22 @@ from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.looks import LOOK_SECONDS, STILL_SECONDS, LookTimes
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
-from spanwise.measure.steps import IMPORTED, MOST_ENDS, OPENED, READ_DISK, SENT, told_from
+from spanwise.measure.steps import (
+    IMPORTED,
+    MOST_ENDS,
+    OPENED,
+    READ_DISK,
+    SENT,
+    WRITTEN,
+    told_from,
+)
 from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.wire.link import Link
 from spanwise.worker.executor_sampler import Sampler
 from spanwise.worker.library import Library
 from spanwise.worker.opening import read_back
+from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import SpillFile, SpillFiles
 from spanwise.worker.worker import Worker
 
@@ -218,6 +227,9 @@ def test_a_thread_that_has_ended_takes_nothing_from_the_others(ended_row, place)
         pytest.param(
             [(100.2, None), (100.25, SENT)], {"abs": 20, "(worker)": 5}, id="sent behind it"
         ),
+        pytest.param(
+            [(100.2, None), (100.25, WRITTEN)], {"abs": 20, "(disk-write)": 5}, id="made room"
+        ),
         # Short tasks spend most of their time so where results are on disk, and a look comes late
         # where the machine is busy.
         pytest.param(
@@ -264,6 +276,16 @@ def test_what_was_done_around_a_task_before_a_look_came_is_called_so(steps, expe
         pytest.param([Library.loads, read_back], "(deserialize)", id="opens what it has read"),
         pytest.param([read_back], "(disk-read)", id="has read, and has not told it yet"),
         pytest.param([Link.send, Worker.flush], "(worker)", id="sends"),
+        pytest.param(
+            [SpillFiles.write, SpillStore.spill, SpillStore.make_room],
+            "(disk-write)",
+            id="makes room",
+        ),
+        pytest.param(
+            [SpillStore.pickled, SpillStore.spill, SpillStore.make_room],
+            "(serialize)",
+            id="pickles what makes room",
+        ),
     ],
 )
 def test_what_a_thread_does_around_tasks_is_no_function_of_theirs(codes, name):

@@ -39,14 +39,16 @@ from spanwise.measure.scopes import Heard, digest_wait, listen
 from spanwise.measure.steps import (
     LONG_SECONDS,
     MOST_ENDS,
+    SENT,
     SHORT_SECONDS,
     UNMARKED_SECONDS,
     UNREAD_SECONDS,
+    WRITTEN,
     End,
     read_cpu,
     run_parts,
+    tell_behind,
     tell_end,
-    tell_sent,
 )
 from spanwise.measure.waits import Waits
 from spanwise.processes import forks
@@ -223,7 +225,7 @@ class Executor(threading.Thread):
         end = perf_counter()
         if end >= self.due and self.row is not None:
             # (before `clock` is set: a look must not take this for the run's end)
-            tell_sent(self, self.row, begin, begin_cpu, end, cpu)
+            tell_behind(self, self.row, begin, begin_cpu, end, cpu, SENT)
         self.cpu, self.clock, self.cpu_read_at = cpu, end, end
         self.reporting = False
         self.worker.ledger.add(end, "report", "serialize", "seconds", end - begin)
@@ -321,6 +323,8 @@ class Executor(threading.Thread):
             with worker.lock:
                 worker.report.add_missing(row[TASK_ID], row[TASK_RUN_ID], [], self.clock)
                 return self._next()
+        if self.reporting:
+            self.reporting = False  # (it has made room)
         self.began = start = self.clock
         self.began_cpu = cpu = self.cpu
         self.row = row
@@ -608,16 +612,23 @@ class Executor(threading.Thread):
         stop, stop_cpu
         """
         worker = self.worker
-        # The task no longer runs, and the sampler sees nothing: it shows the user's code
-        # only.
         if begin >= self.due:
             tell_end(self, begin, begin_cpu, row)
-        self.row = None
+        # The task no longer runs; looks see that results are written, as they see them sent.
+        self.clock = begin
+        self.reporting = True
         spent = worker.spill.make_room(worker, nbytes)
         if worker.spill.failing and worker.watch is not None:
             worker.watch.pause_if_short()
+        if self.core_wait is not None:
+            self.core_wait.mark()
         stop = perf_counter()
         stop_cpu = max(begin_cpu, self._read_cpu(stop))
+        if stop >= self.due:
+            # (before `clock` is set: a look must not take this for the run's end)
+            tell_behind(self, row, begin, begin_cpu, stop, stop_cpu, WRITTEN)
+        # (until the next run begins, nothing of it is this one's)
+        self.clock = stop
         if spent.disk_bytes:
             pickled = begin + spent.serialize
             cpu = min(stop_cpu - begin_cpu, spent.serialize)

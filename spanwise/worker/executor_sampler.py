@@ -11,6 +11,7 @@ from spanwise.wire.rows import TASK_SPAN, TASK_TEMPLATE
 from spanwise.worker.inline import inline
 from spanwise.worker.library import Library
 from spanwise.worker.opening import open_blobs, read_back
+from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import SpillFile
 from spanwise.worker.worker import Worker
 
@@ -28,6 +29,8 @@ _ACTIVITIES = {
     Library.loads.__code__: "deserialize",
     open_blobs.__code__: "deserialize",
     **dict.fromkeys(imports.CODES, IMPORT),
+    SpillStore.make_room.__code__: "disk-write",
+    SpillStore.pickled.__code__: "serialize",
     inline.__code__: "serialize",
     # (else its inner frames would be shown, as of what a task calls of Spanwise)
     Worker.flush.__code__: "worker",

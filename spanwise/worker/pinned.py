@@ -31,7 +31,8 @@ class Pinned:
         """Spill about `wanted` bytes: first what no task here needs, then what is not in use."""
         worker = self._worker
         with worker.lock:
-            running = [executor.row for executor in worker.executors]
+            # (what has ended, and makes room now, needs none)
+            running = [each.row for each in worker.executors if not each.reporting]
             named = [row for row in running if row is not None]
             queued = list(worker.table.queued.values())
         gone = 0.0

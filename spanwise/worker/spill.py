@@ -242,7 +242,7 @@ class SpillStore:
             size = 0
             for position, (task_id, value, nbytes) in enumerate(oldest, 1):
                 begin = perf_counter()
-                buffers = self._pickled(task_id, value)
+                buffers = self.pickled(task_id, value)
                 if buffers is not None:
                     pieces.append((task_id, nbytes, buffers))
                     values.append(value)
@@ -281,11 +281,11 @@ class SpillStore:
         with worker.lock:
             value = worker.table.values.get(task_id)
             nbytes = worker.table.sizes.get(task_id, 0.0)
-        buffers = self._pickled(task_id, value)
+        buffers = self.pickled(task_id, value)
         if buffers is not None:
             self._put(worker, [(task_id, nbytes, buffers)], [value])
 
-    def _pickled(self, task_id: int, value: Any) -> Sequence[payload.Buffer] | None:
+    def pickled(self, task_id: int, value: Any) -> Sequence[payload.Buffer] | None:
         """Return its payload; None: it cannot be pickled, and is not tried again."""
         try:
             buffers = payload.dumps(value)
