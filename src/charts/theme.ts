@@ -80,9 +80,9 @@ export function functionColour(palette: ShadeColours, { slot }: Slot): string {
   return palette.functions[slot] ?? palette.other;
 }
 
-/** Light lines along the top of a function's box: none in the first dozen, then one, then two. */
+/** Light lines along the top of a function's box: none in the first dozen, then one, then two. Without a slot one: (de)serialising has the same grey, and none. */
 export function topLines({ slot, round }: Slot): number {
-  return slot < 0 ? 0 : Math.min(round, 2);
+  return slot < 0 ? 1 : Math.min(round, 2);
 }
 
 /** The fill of a profile frame: its colour at 34 % (dark 46 %) over the background. */

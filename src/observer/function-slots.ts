@@ -38,7 +38,7 @@ export function fnv1a32(text: string): number {
  *     "add" → 7 (taken)   slot 0, round 0        (7 + 5) mod 12
  *
  * Late functions get the third dozen by their seconds: the first that have a notable share of the thread time, each until one needs it that
- * has much more. Of those that share a slot the one that has much more is plain (round 0), whichever came first; the slot stays.
+ * has much more; and those that run for long, from the beginning. Of those that share a slot the one that has much more is plain (round 0), whichever came first; the slot stays.
  *
  * The log of a notebook's next cluster begins with the table of the one before: a name has its colour before it comes. One that does not come
  * again gives its colour to a new name that finds none.
@@ -49,6 +49,8 @@ export class FunctionSlots {
   private readonly _slots = new Map<string, Slot>();
   /** Of these, who has got one by its seconds. */
   private readonly _late = new Set<string>();
+  /** Of these, who runs and has got one for that: nothing of it has ended. */
+  private readonly _begun = new Set<string>();
   /** Of these, who is of the log before and has not come in this one. */
   private readonly _unseen = new Set<string>();
   /** Seconds in the log before. A name weighs as much in this one until it has run for longer. */
@@ -112,6 +114,36 @@ export class FunctionSlots {
   }
 
   /**
+   * A run of it is told of while it lasts, as only longer ones are: it has a colour while one is free, or a late one's that does not matter.
+   * It keeps that from others which begin, until it has ended.
+   */
+  begin(name: string): void {
+    this.meet(name);
+    if (this._slots.has(name)) {
+      return;
+    }
+    if (this._slots.size < ROUNDS * SLOTS) {
+      this.assign(name);
+    } else {
+      const light = [...this._late].filter(
+        each =>
+          !this._begun.has(each) &&
+          this._lateWeight(each) < NOTABLE_SHARE * this._whole
+      );
+      if (light.length === 0) {
+        return;
+      }
+      const leaves = light.reduce((a, b) =>
+        this._lateWeight(b) < this._lateWeight(a) ? b : a
+      );
+      this._late.delete(leaves);
+      this._replace(leaves, name);
+    }
+    this._late.add(name);
+    this._begun.add(name);
+  }
+
+  /**
    * Functions ran for longer.
    *
    * @param more - by name: by how many seconds.
@@ -123,6 +155,7 @@ export class FunctionSlots {
     for (const [name, seconds] of more) {
       this._weights.set(name, (this._weights.get(name) ?? 0) + seconds);
       this._unseen.delete(name);
+      this._begun.delete(name);
     }
     if (this._firstComers >= FIRST_COME) {
       // The largest first: many small functions must not turn the one that matters grey.
@@ -219,6 +252,7 @@ export class FunctionSlots {
     const slot = this._slots.get(leaves)!;
     this._slots.delete(leaves);
     this._unseen.delete(leaves);
+    this._begun.delete(leaves);
     this._slots.set(comes, slot);
   }
 

@@ -13,6 +13,7 @@ import {
   RUNNING_BOX_FILL,
   RUNNING_FILL
 } from '../charts/palette';
+import { topLines } from '../charts/theme';
 import { functionProperty } from './function-property';
 
 export type Mark =
@@ -69,7 +70,7 @@ export function markOf(
     };
   }
   if ('slot' in mark) {
-    const lines = mark.slot < 0 ? 0 : Math.min(2, mark.round);
+    const lines = topLines(mark);
     return {
       className: join(className) + (lines > 0 ? ` sw-toplines-${lines}` : ''),
       style: style(functionProperty(mark.slot))

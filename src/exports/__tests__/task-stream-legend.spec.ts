@@ -69,6 +69,19 @@ it('has a swatch for each function of which no two are equal', () => {
   expect(new Set(shown.slice(0, 36).map(([, look]) => look)).size).toBe(36);
 });
 
+it('tells other functions from serialising, which has their grey', () => {
+  const functions = [{ name: 'f', slot: -1, round: 0 }];
+  const looks = swatches(
+    legendElement(section({ functions }), [box('serialize')])
+  ).slice(0, 2);
+  expect(looks.map(([name]) => name)).toEqual([
+    'other functions',
+    '(de)serialise'
+  ]);
+  const [other, serialise] = looks.map(([, look]) => look.split(' ')[1]);
+  expect([other, serialise]).toEqual(['lines-1', 'plain']);
+});
+
 it('has lines and patterns for which there is a style, over the colour', () => {
   const functions = [1, 2].map(round => ({ name: 'f', slot: 0, round }));
   const shown = swatches(

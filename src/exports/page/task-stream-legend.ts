@@ -12,6 +12,8 @@ import { english } from '../english';
 import type { DrawnBox } from './drawn-boxes';
 import { element } from './elements';
 
+const OTHER = { slot: -1, round: 0 };
+
 export function legendElement(
   { functions, left, records }: TaskStreamSection,
   boxes: readonly DrawnBox[]
@@ -31,7 +33,7 @@ export function legendElement(
         entry(name, `fn-${slot.slot + 1}`, `lines-${topLines(slot)}`)
       ),
     ...(functions.some(({ slot }) => slot < 0)
-      ? [entry('other functions', 'fn-other', 'plain')]
+      ? [entry('other functions', 'fn-other', `lines-${topLines(OTHER)}`)]
       : []),
     ...PARTS_IN_LEGEND.filter(kind => kinds.has(kind)).map(kind =>
       ofKind(legendWord(KIND_WORDS[kind], english), kind)

@@ -140,6 +140,22 @@ describe('the colours of functions', () => {
     expect(colours(grown(b => b === 40))).toBe(late);
   });
 
+  it('are there for what runs, however many functions came before it', () => {
+    const log = logOfMany();
+    const id = SMALL + LARGE.length + 2;
+    ingestBlock(log, rowsToBlock(5, 'names', [{ id, text: 'long' }]));
+    ingestBlock(
+      log,
+      rowsToBlock(6, 'running', [
+        { run: 999, node: 1, lane: 1, function: id, span: 1, started: 900 }
+      ])
+    );
+    const { functions } = ask(log, 'task-stream', { now: 901 });
+    expect(
+      functions.find(({ name }) => name === 'long')!.slot
+    ).toBeGreaterThanOrEqual(0);
+  });
+
   it('are asked for without adding up the cells again', () => {
     const log = logOfMany();
     const looks = jest.spyOn(log.held, 'function');

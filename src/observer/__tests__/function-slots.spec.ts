@@ -180,3 +180,40 @@ describe('whatever comes, and however often the kernel is restarted', () => {
     );
   });
 });
+
+describe('a function of which a run lasts', () => {
+  it('has a colour from the beginning, also where the first two dozen are taken', () => {
+    const slots = new FunctionSlots();
+    names(300).forEach(name => slots.meet(name));
+    weigh(slots, Object.fromEntries(names(300).map(name => [name, 0.1])), 30);
+    expect(slots.of('f299').slot).toBe(-1);
+    slots.begin('long');
+    const { slot } = slots.of('long');
+    expect(slot).toBeGreaterThanOrEqual(0);
+    // It keeps it when it has ended, and is the heaviest.
+    weigh(slots, { long: 110 }, 140);
+    expect(slots.of('long').slot).toBe(slot);
+  });
+
+  it('takes it from a light one where all are taken, and not from one that matters or lasts', () => {
+    const slots = new FunctionSlots();
+    names(24).forEach(name => slots.meet(name));
+    names(11, 'heavy').forEach(name => slots.meet(name));
+    weigh(
+      slots,
+      Object.fromEntries(names(11, 'heavy').map(name => [name, 10])),
+      110
+    );
+    slots.begin('short');
+    weigh(slots, { short: 0.1 }, 110.1);
+    slots.begin('long');
+    expect(slots.of('long').slot).toBeGreaterThanOrEqual(0);
+    expect(slots.of('short').slot).toBe(-1);
+    slots.begin('other');
+    expect(slots.of('other').slot).toBe(-1);
+    expect(slots.of('long').slot).toBeGreaterThanOrEqual(0);
+    for (const name of names(11, 'heavy')) {
+      expect(slots.of(name).slot).toBeGreaterThanOrEqual(0);
+    }
+  });
+});

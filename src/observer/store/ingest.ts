@@ -131,7 +131,7 @@ const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
       log.shape.setRunning(lane, { ...row, node: isOver ? NONE_U32 : node });
       if (node !== NONE_U32) {
         // It is drawn from now on, and keeps its colour when its first task has ended.
-        log.slots.meet(log.name(row.function));
+        log.slots.begin(log.name(row.function));
       }
       if (row.started > log.now) {
         log.now = row.started;
