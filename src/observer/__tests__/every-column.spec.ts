@@ -546,6 +546,12 @@ function keyOf({ group, suffix }: ClusterFacts['tasks'][number]): string {
   return group + suffix;
 }
 
+/** Lanes are numbered in the order in which they come. */
+function laneIndexOf(facts: ClusterFacts, run: RunFact): number {
+  const lanes = new Set(EXPECTED.lanes!(facts).map(({ lane }) => lane));
+  return [...lanes].indexOf(laneOf(run));
+}
+
 function expectedDetail(
   facts: ClusterFacts,
   run: RunFact,
@@ -570,6 +576,7 @@ function expectedDetail(
     origin: wordsOf(TaskOrigin)[run.task.origin],
     worker: run.worker.name,
     thread: run.thread,
+    laneIndex: laneIndexOf(facts, run),
     status: STATUS[run.status],
     attempt: run.attempt,
     start: run.start,
@@ -754,9 +761,47 @@ function expectedKept(
     .filter(({ t, change }) => t < Infinity && change !== 0);
   // At one time the dead first: results that another keeps from then on may be those that are gone, and must not show twice.
   const changes = [...deaths, ...rows].sort((one, other) => one.t - other.t);
+  return withFigures(
+    {
+      t: changes.map(({ t }) => t),
+      bytes: changes.map((_, i) => sum(changes.slice(0, i + 1), c => c.change))
+    },
+    Infinity
+  );
+}
+
+/** A sample counts until the next one, and no longer than this; the newest, until it was taken. */
+const HELD_SECONDS = 15;
+
+function withFigures(
+  {
+    t,
+    bytes
+  }: { readonly t: readonly number[]; readonly bytes: readonly number[] },
+  heldSeconds = HELD_SECONDS
+): Fields {
+  const seconds = t.map((at, i) =>
+    Math.min(heldSeconds, (t[i + 1] ?? at) - at)
+  );
+  const counted = sum(seconds, each => each);
+  const peak = t.length === 0 ? null : Math.max(...bytes);
   return {
-    t: changes.map(({ t }) => t),
-    bytes: changes.map((_, i) => sum(changes.slice(0, i + 1), c => c.change))
+    t,
+    bytes,
+    first: bytes[0] ?? null,
+    last: bytes.at(-1) ?? null,
+    peak,
+    peakAt: peak === null ? null : t[bytes.indexOf(peak)],
+    mean:
+      counted > 0
+        ? expect.closeTo(
+            sum(
+              seconds.map((each, i) => each * bytes[i]!),
+              each => each
+            ) / counted,
+            3
+          )
+        : peak
   };
 }
 
@@ -769,7 +814,7 @@ function expectedCurve(
     .map(({ left }) => left)
     .filter(left => left < Infinity);
   const times = [...memory.map(({ t }) => t), ...deaths].sort((a, b) => a - b);
-  return {
+  return withFigures({
     t: times,
     bytes: times.map(t =>
       sum(workers, ({ worker, left }) => {
@@ -779,7 +824,7 @@ function expectedCurve(
         return last === undefined || left <= t ? 0 : figure(last);
       })
     )
-  };
+  });
 }
 
 describe('every column of a drawn cluster', () => {
@@ -941,10 +986,10 @@ describe('every column of a drawn cluster', () => {
       });
       const of = (worker: number): Fields => {
         const rows = facts.memory.filter(row => row.worker === worker);
-        return {
+        return withFigures({
           t: rows.map(({ t }) => t),
           bytes: rows.map(row => measuresOf(row)[measure])
-        };
+        });
       };
       expect(series).toEqual([
         {
