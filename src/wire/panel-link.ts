@@ -886,6 +886,8 @@ export type FineMetricsResult = {
     readonly bytes: number | null;
     readonly count: number | null;
   }[];
+  /** What workers did outside tasks, as writing results to disk, is of no span, function or status, so that the filter leaves it out. */
+  readonly outsideHidden?: true;
   /**
    * What panels' shares of seconds are of. The capacity; under a filter by span, function or status the selection's time on threads (less what
    * is `beside`), that of tasks which still run included, and its idle time; where sums were told, the selection's. Left out by an observer of before.

@@ -40,7 +40,7 @@ import { accountIdle, IDLE_CAUSES, type IdleAccount } from './idle';
 import { idleFigures } from './idle-figures';
 import { LockWaits } from './lock-waits';
 import { notesOf } from './missing-notes';
-import { outsideTasks } from './outside-tasks';
+import { hidesOutside, outsideTasks } from './outside-tasks';
 import { ThreadAccount } from './thread-account';
 import { foldToldMetrics } from './told-metrics';
 import type { ParamsOf } from '../../wire/question';
@@ -67,6 +67,7 @@ export function* foldFineMetrics(
   // Where it is the log's own, it is read before the next break; so are the cells below.
   const known = new LockWaits(log, fine);
   const outside = outsideTasks(context, fine);
+  const outsideHidden = hidesOutside(context, fine);
   const outsideEntries = fineEntries(context, fine);
   const cells = yield* fineCells(context);
   const units = [...new Set([...UNITS, ...unitsOf(context, cells.meters)])];
@@ -135,6 +136,7 @@ export function* foldFineMetrics(
       others: othersWith(byFunction.slice(top), beside),
       ...besideField(beside, beside.keys()),
       background: [...background, ...outside],
+      ...(outsideHidden && { outsideHidden }),
       wholeSeconds,
       runningSeconds: idle.runningSeconds,
       otherSpansSeconds: (totalNanoseconds - attributedNanoseconds) / 1e9,

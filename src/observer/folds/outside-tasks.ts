@@ -1,3 +1,4 @@
+import { NONE_U32 } from '../../records/enumerations';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import { passesFineRow } from '../filter';
 import { type FineSums, IN_TASKS } from '../store/fine-sums';
@@ -23,17 +24,10 @@ export function outsideTasks(
 ): FineMetricsResult['background'] {
   const sums = new Map<string, Sum>();
   for (const row of fine.all()) {
-    if (isLockWait(log, row.context) || !passesFineRow(filter, row)) {
+    if (!isOutside(log, row) || !passesFineRow(filter, row)) {
       continue;
     }
     const where = log.name(row.context);
-    if (
-      NOT_OUTSIDE.includes(where) ||
-      (where === SHUFFLE_IN_TASKS[0] &&
-        log.name(row.function) === SHUFFLE_IN_TASKS[1])
-    ) {
-      continue;
-    }
     const activity = log.name(row.activity);
     const name = where === activity ? activity : `${where}: ${activity}`;
     const sum = sums.get(name) ?? {
@@ -48,4 +42,33 @@ export function outsideTasks(
     }
   }
   return [...sums].map(([activity, sum]) => ({ activity, ...sum }));
+}
+
+/** Whether the filter leaves out something of it: that is of no span, function or status. */
+export function hidesOutside(
+  { log, filter }: FoldContext,
+  fine: FineSums
+): boolean {
+  if (filter.outsideTasks === 1) {
+    return false;
+  }
+  for (const row of fine.all()) {
+    if (row.function === NONE_U32 && isOutside(log, row)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function isOutside(
+  log: FoldContext['log'],
+  row: { readonly context: number; readonly function: number }
+): boolean {
+  const where = log.name(row.context);
+  return !(
+    isLockWait(log, row.context) ||
+    NOT_OUTSIDE.includes(where) ||
+    (where === SHUFFLE_IN_TASKS[0] &&
+      log.name(row.function) === SHUFFLE_IN_TASKS[1])
+  );
 }

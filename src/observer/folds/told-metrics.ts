@@ -30,7 +30,7 @@ import { honouredBy, whyNotKnown } from './honoured';
 import { accountIdle, IDLE_CAUSES, type IdleAccount } from './idle';
 import { idleFigures } from './idle-figures';
 import { notesOf } from './missing-notes';
-import { outsideTasks } from './outside-tasks';
+import { hidesOutside, outsideTasks } from './outside-tasks';
 
 /** The other parts of a task are in the sums already. */
 const BEHIND: readonly string[] = ['transfer'];
@@ -72,6 +72,7 @@ export function* foldToldMetrics(
   // Where these are the log's own, they are read before the next break; so are the cells below.
   const all = notKnown === '' ? [...toldOf(context, fine)] : [];
   const outside = outsideTasks(context, fine);
+  const outsideHidden = hidesOutside(context, fine);
   const outsideEntries = fineEntries(context, fine);
   const cells = yield* fineCells(context);
   const told = all.filter(({ passes }) => passes);
@@ -108,6 +109,7 @@ export function* foldToldMetrics(
         .map(sum => functionRow(log.slots, sum, share)),
       others: othersOf(byFunction.slice(top)),
       background: [...background, ...outside],
+      ...(outsideHidden && { outsideHidden }),
       wholeSeconds: seconds,
       runningSeconds: idle.runningSeconds,
       otherSpansSeconds: Math.max(0, allSeconds - seconds),

@@ -104,11 +104,11 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
                 trans={trans}
               />
               {waitedFor !== '' && (
-                <div className="sw-FineMetrics-waitedFor">{waitedFor}</div>
+                <div className="sw-FineMetrics-note">{waitedFor}</div>
               )}
             </Block>
           )}
-          {moved.length > 0 && (
+          {(moved.length > 0 || result.outsideHidden === true) && (
             <Block
               title={trans.__('Data moved')}
               aside={trans.__('in the background; not part of the bar above')}
@@ -141,6 +141,13 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
                   </MetricItem>
                 ))}
               </ul>
+              {result.outsideHidden === true && (
+                <div className="sw-FineMetrics-note">
+                  {trans.__(
+                    'What workers wrote to disk and sent in the background is of no function or span: the filter leaves it out.'
+                  )}
+                </div>
+              )}
             </Block>
           )}
         </div>

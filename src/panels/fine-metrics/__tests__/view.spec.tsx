@@ -51,6 +51,20 @@ describe('Fine Performance Metrics', () => {
     expect(texts('Data moved')).toContain('send: network, 6.61 s');
   });
 
+  it('says of what was moved in the background that a filter leaves it out', () => {
+    const store = drawnStore(firstLook());
+    const note = /is of no function or span: the filter leaves it out\./;
+    const shown = (filter: object) => {
+      view.show(ask(store, 'fine-metrics', { ended: true, filter }));
+      return view.host.querySelector('.sw-FineMetrics')?.textContent ?? '';
+    };
+    expect(shown({})).not.toMatch(note);
+    expect(shown({ workers: [0] })).not.toMatch(note);
+    // (alone too, where nothing else was moved)
+    expect(shown({ functions: ['score_fold'] })).toMatch(note);
+    expect(shown({ functions: ['score_fold'] })).toMatch(/Data moved/);
+  });
+
   it('says while the first tasks run why no function is there, and leaves out a list without a row', () => {
     const none: FineMetricsResult = {
       ...whole,
@@ -499,7 +513,7 @@ describe('Fine Performance Metrics', () => {
       idle: [{ cause: 'nothing-runnable', seconds: 15 }],
       waitedFor
     });
-    const [line] = view.all('.sw-FineMetrics-waitedFor');
+    const [line] = view.all('.sw-FineMetrics-note');
     expect(line?.textContent.replaceAll('\u00a0', ' ')).toBe(
       `${words} Others may have run at the same time.`
     );
