@@ -456,11 +456,11 @@ describe('of two notebooks', () => {
     opener.layOut(c, null);
     expect(compare.cluster).toEqual(inC);
     // From the gallery, too: no second one is opened.
-    expect(show('compare', a)).toBe(compare);
+    expect(show('compare', a).id).toBe(compare.id);
     expect(compare.clusters).toEqual([old, inA]);
     compare.setPinned(true);
     opener.layOut(c, null);
     expect(compare.clusters).toEqual([old, inA]);
-    expect(show('compare', c)).not.toBe(compare);
+    expect(show('compare', c).id).not.toBe(compare.id);
   });
 });
