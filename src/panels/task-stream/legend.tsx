@@ -3,7 +3,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
+import { formatCount } from '../format';
 import { Swatch } from '../mark';
+import { useEntriesOutOfSight } from './entries-out-of-sight';
 import type { TaskStreamModel } from './model';
 import {
   endedFirst,
@@ -24,6 +26,11 @@ export function Legend(props: {
   const { model, selection, trans } = props;
   const [, redraw] = React.useReducer((count: number) => count + 1, 0);
   const [isOpen, setIsOpen] = React.useState(false);
+  const [isWhole, setIsWhole] = React.useState(false);
+  const list = React.useRef<HTMLUListElement>(null);
+  const rest = React.useRef<HTMLLIElement>(null);
+  const isKnown = model.result !== null;
+  const hidden = useEntriesOutOfSight(list, rest, isWhole, isKnown);
   React.useEffect(() => {
     const onChange = () => redraw();
     model.changed.connect(onChange);
@@ -43,7 +50,11 @@ export function Legend(props: {
   const shown = isOpen ? items : items.filter(item => !more.has(item));
   const shared = sharedColoursText(shown, trans);
   return (
-    <ul className="sw-legend" aria-label={trans.__('Legend')}>
+    <ul
+      ref={list}
+      className={isWhole ? 'sw-legend sw-is-whole' : 'sw-legend'}
+      aria-label={trans.__('Legend')}
+    >
       {shown.map(item => (
         <li
           key={`${item.kind} ${item.name}`}
@@ -96,8 +107,37 @@ export function Legend(props: {
         </li>
       )}
       {shared !== '' && <li className="sw-legend-figure">{shared}</li>}
+      {hidden > 0 && (
+        <li ref={rest} className="sw-legend-rest">
+          <button
+            type="button"
+            className="sw-legend-item"
+            aria-expanded={isWhole}
+            aria-label={restLabel(isWhole, hidden, trans)}
+            title={restLabel(isWhole, hidden, trans)}
+            onClick={() => setIsWhole(!isWhole)}
+          >
+            {isWhole ? '−' : `+${formatCount(hidden)}`}
+          </button>
+        </li>
+      )}
     </ul>
   );
+}
+
+function restLabel(
+  isWhole: boolean,
+  hidden: number,
+  trans: TranslationBundle
+): string {
+  return isWhole
+    ? trans.__('Show less of the legend')
+    : trans._n(
+        'Show %2 more entry of the legend',
+        'Show %2 more entries of the legend',
+        hidden,
+        formatCount(hidden)
+      );
 }
 
 function EntryParts({ item }: { readonly item: LegendItem }): JSX.Element {

@@ -264,3 +264,65 @@ it('begins with what gave no result, which must not be below its fold', () => {
   expect(names()[0]).toBe(result.functions[0]!.name);
   flushSync(() => root.unmount());
 });
+
+describe('a legend that has no room', () => {
+  it('says how many entries are out of sight, and shows them', () => {
+    // A line of 18 pixels for 400: entries of 100 pixels, one beside the other.
+    const places = (element: Element): Partial<DOMRect> => {
+      const entries = [...(element.parentElement?.children ?? [])];
+      const at = entries.indexOf(element);
+      if (element.matches('ul')) {
+        return { top: 0, bottom: 18, left: 0, right: 400 };
+      }
+      if (element.matches('.sw-legend-rest')) {
+        return { top: 0, bottom: 18, left: 370, right: 400 };
+      }
+      const [line, column] = [Math.floor(at / 4), at % 4];
+      return {
+        top: 18 * line,
+        bottom: 18 * line + 18,
+        left: 100 * column,
+        right: 100 * column + 90
+      };
+    };
+    const spy = jest
+      .spyOn(Element.prototype, 'getBoundingClientRect')
+      .mockImplementation(function (this: Element) {
+        return places(this) as DOMRect;
+      });
+    const model = new TaskStreamModel();
+    model.setResult(
+      ask(drawnStore(firstLook()), 'task-stream', { ended: true })
+    );
+    const host = document.createElement('div');
+    const root = createRoot(host);
+    const trans = nullTranslator.load('spanwise');
+    const selection = new SelectionModel();
+    flushSync(() =>
+      root.render(<Legend model={model} selection={selection} trans={trans} />)
+    );
+    const rest = () => host.querySelector<HTMLElement>('.sw-legend-rest')!;
+    const button = () => rest().querySelector('button')!;
+    const entries = host.querySelectorAll('li:not(.sw-legend-rest)').length;
+    // (the button lies over the fourth)
+    const hidden = entries - 3;
+    expect(hidden).toBeGreaterThan(5);
+    expect(button().textContent).toBe(`+${hidden}`);
+    expect(button().getAttribute('aria-label')).toBe(
+      `Show ${hidden} more entries of the legend`
+    );
+    expect(button().getAttribute('aria-expanded')).toBe('false');
+    flushSync(() => button().click());
+    expect(host.querySelector('ul')!.className).toContain('sw-is-whole');
+    expect(button().getAttribute('aria-expanded')).toBe('true');
+    flushSync(() => button().click());
+    expect(button().textContent).toBe(`+${hidden}`);
+    spy.mockRestore();
+    // There is room for all.
+    flushSync(() =>
+      root.render(<Legend model={model} selection={selection} trans={trans} />)
+    );
+    expect(host.querySelector('.sw-legend-rest')).toBeNull();
+    flushSync(() => root.unmount());
+  });
+});
