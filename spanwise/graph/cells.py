@@ -268,6 +268,8 @@ def _telling(lines: list[str]) -> Iterator[str]:
     """Those that belong to no import and no decorator, however many lines these have."""
     goes_on, depth = False, 0
     for line in lines:
+        if not goes_on:
+            depth = 0
         if goes_on or line.startswith(("@", "import ", "from ")):
             depth += line.count("(") - line.count(")")
             goes_on = depth > 0 or line.endswith("\\")

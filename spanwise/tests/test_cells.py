@@ -365,6 +365,7 @@ def test_a_script_is_the_root_of_its_spans(tmp_path: Path, is_on: bool) -> None:
             "total.compute()",
         ),
         ("from os import path, \\\n    sep\nfit()", "fit()"),
+        ("import dask  # :)\nfrom os import (\n    path,\n)\nfit()", "fit()"),
         ("import dask\nfrom os import path", "import dask"),
         ("@delayed\ndef load(n):\n    return n", "def load(n):"),
         ("@delayed(\n    nout=2\n)\ndef load(n):\n    return n", "def load(n):"),
