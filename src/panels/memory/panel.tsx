@@ -85,10 +85,13 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
     return { measure: this._measure, show: this._show, ...this._window };
   }
 
-  /** Of the time that is shown each pixel is drawn, not of all that there is. */
+  /** Of the time that is shown each pixel is drawn, not of all that there is. The time of runs from zero is not the cluster's. */
   private get _window() {
     const { by, range } = this._shownTime;
-    return by === 'zoom' || by === 'task-stream' ? windowFor(range) : {};
+    const isOfCluster = this._alignOf(this.result) === 'clock';
+    return isOfCluster && (by === 'zoom' || by === 'task-stream')
+      ? windowFor(range)
+      : {};
   }
 
   protected override onWatching(isOn: boolean): void {

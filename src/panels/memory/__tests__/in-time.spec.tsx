@@ -249,9 +249,12 @@ it('has runs from zero in a time of their own', async () => {
   expect(asked()).toBeNull();
   for (const label of ['As in Task Stream', 'Use as time filter']) {
     expect(tool(label).title).toBe(
-      `${label === 'As in Task Stream' ? label : label}: runs from zero have a time of their own`
+      `${label}: runs from zero have a time of their own`
     );
   }
+  // A part of their time is none of the cluster's, of which the breakdown is.
+  await drag(3, 5);
+  expect([plotly.range, asked()]).toEqual([[3, 5], null]);
   await settled(() => item('By clock').run());
   expect(plotly.range).toEqual([120, 130]);
   expect(asked()).not.toBeNull();
