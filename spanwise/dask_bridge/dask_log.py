@@ -782,7 +782,7 @@ class DaskLog:
         if said is None:
             rows = self._progress.unseen()
         else:
-            columns = ("prefix", "span", "done", "memory", "running", "waiting", "failed")
+            states = ("done", "memory", "running", "waiting", "failed", "dropped")
             rows = self._progress.changed(
                 [
                     Progress(
@@ -790,7 +790,7 @@ class DaskLog:
                         self._span(span),
                         *counts,
                     )
-                    for prefix, span, *counts in _rows(said, columns)
+                    for prefix, span, *counts in _rows(said, ("prefix", "span", *states))
                 ]
             )
         for row in rows:

@@ -34,7 +34,7 @@ from distributed.metrics import time
 from distributed.utils import key_split_group
 
 #: Raised with each change of columns, of fields, or of what they mean.
-VERSION = 6
+VERSION = 7
 #: The operation that viewers call, and the plugin's name on the scheduler: each version has its
 #: own, so that viewers of several versions watch one scheduler.
 OPERATION = f"spanwise_pull_{VERSION}"
@@ -87,7 +87,7 @@ _LONGEST_WAIT = 30.0
 FAREWELL_SECONDS = 2.0
 _VIEWERS = 64
 #: A section is looked at no more often, and takes at most this share of the scheduler's time (there
-#: are nine of them), but for one that would be looked at less often than the last of these.
+#: are ten of them), but for one that would be looked at less often than the last of these.
 _STATE_SECONDS = 0.45
 _STATE_SHARE = 0.002
 _LONGEST_STATE_SECONDS = 10.0
@@ -166,7 +166,7 @@ STATE_COLUMNS = _described(
     loop="t cpu memory fds net_read net_write disk_read disk_write tick",
     tasks="key group prefix span state worker nbytes type",
     waiting="reason tasks key need needs",
-    progress="prefix span done memory running waiting failed",
+    progress="prefix span done memory running waiting failed dropped",
 )
 #: What tasks wait for, by the words of WaitReason (docs/contracts.md §11).
 _REASONS = (
@@ -670,6 +670,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self.attached = time()
         self._ring = Ring()
         self._given: dict[Any, float] = {}
+        #: Tasks that Dask lets go although they are not done, and in which state they were. They
+        #: leave it in the same turn: forgotten, or to be tried again.
+        self._undone: dict[Any, str] = {}
         #: What has happened and is in neither of them yet (`_sort`).
         self._unsorted: list[tuple] = []
         self._joined: dict[str, float] = {}
@@ -722,10 +725,13 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             "waiting": Section(self._waits),
             "progress": Section(self._progress),
         }
-        #: By id: groups of which the last look at progress has told, and what is left of those
-        #: that Dask has forgotten.
+        #: By id: groups of which the last look at progress has told, and of those that Dask has
+        #: forgotten how many tasks were done, had failed, and were neither.
         self._counted_groups: dict[int, Any] = {}
-        self._past: dict[tuple[Any, Any], int] = {}
+        self._past: dict[tuple[Any, Any], list[int]] = {}
+        #: By id: a group, and how many of its tasks Dask has forgotten that had failed, and that
+        #: were neither done nor had failed.
+        self._given_up: dict[int, tuple[Any, list[int]]] = {}
         #: By id: a group, when Dask was seen to know it, whether its last figures are told.
         self._known_groups: dict[int, tuple[Any, float, bool]] = {}
         #: Spans whose sums the look found that goes on, or that was cut.
@@ -753,6 +759,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         """
         unsorted = self._unsorted
         append, sort, note_ended = unsorted.append, self._sort, self._note_ended
+        undone, note_left = self._undone, self._note_left
         known = self.scheduler.tasks.get
         now, none, flat = time, _NONE, parts_of
 
@@ -785,6 +792,11 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 note_ended(key, start, finish)
                 return
             else:
+                if finish == "released":
+                    if start != "memory":
+                        undone[key] = start
+                elif undone and start == "released":
+                    note_left(key, finish)
                 return
             if len(unsorted) >= _UNSORTED:
                 sort()
@@ -841,6 +853,10 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         ring = self.ring
         if start == "processing":
             self._given.pop(key, None)
+        if finish == "released":
+            self._undone[key] = start
+        else:
+            self._undone.pop(key, None)
         task = self.scheduler.tasks.get(key)
         names = names_of(None if task is None else task.group)
         self._touch(() if names is None else (names[2],))
@@ -849,6 +865,20 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             blamed = getattr(getattr(task, "exception_blame", None), "key", None)
             why = "lost" if start == "processing" else str(blamed)[:_ERROR_LENGTH]
         ring.add((ENDED, time(), key, names, finish, why), _ROW_BYTES + len(why))
+
+    def _note_left(self, key: Any, finish: str) -> None:
+        """A task that was let go is tried again, or forgotten: its group counts it as one done."""
+        start = self._undone.pop(key, None)
+        task = self.scheduler.tasks.get(key)
+        group = None if task is None else task.group
+        if start is None or finish != "forgotten" or group is None:
+            return
+        known = self._given_up.get(id(group))
+        if known is None:
+            if len(self._given_up) >= _GONE:
+                return
+            known = self._given_up[id(group)] = group, [0, 0]
+        known[1][0 if start == "erred" else 1] += 1
 
     def update_graph(self, scheduler: Any, *args: Any, **kwargs: Any) -> None:
         """A client has submitted tasks."""
@@ -952,6 +982,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         """All tasks were dropped."""
         ring = self.ring
         self._given.clear()
+        self._undone.clear()
         ring.add((RESTART, time()), _ROW_BYTES)
 
     def log_event(self, topic: str, msg: Any) -> None:
@@ -1039,6 +1070,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         self._known_groups = {}
         self._fine_seen = {}
         self._fine_untold = {}
+        self._counted_groups = {}
+        self._given_up = {}
         self._given = {}
         forget = getattr(getattr(distributed_core, "_expects_comm", None), "cache_clear", None)
         if forget is not None:
@@ -1660,10 +1693,11 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         """
         counts: dict[tuple[Any, Any], list[int]] = {}
         counted, before = {}, self._counted_groups
-        for group in list(self.scheduler.task_groups.values()):
+        groups, given_up = self.scheduler.task_groups, self._given_up
+        for group in list(groups.values()):
             counted[id(group)] = group
-            of = counts.setdefault((group.prefix.name, group.span_id), [0] * 5)
-            for i, count in enumerate(far(group.states)):
+            of = counts.setdefault((group.prefix.name, group.span_id), [0] * 6)
+            for i, count in enumerate(far(group.states, *self._given_up_of(group))):
                 of[i] += count
             yield None
         for number in before.keys() - counted.keys():
@@ -1671,29 +1705,42 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             pair = (group.prefix.name, group.span_id)
             if pair not in self._past and len(self._past) >= _PROGRESS_ROWS:
                 pair = (None, None)
-            self._past[pair] = self._past.get(pair, 0) + far(group.states)[0]
+            done, _, _, waiting, failed, dropped = far(group.states, *self._given_up_of(group))
+            past = self._past.setdefault(pair, [0] * 3)
+            # (of one that Dask dropped at a restart tasks wait still)
+            for i, count in enumerate((done, failed, dropped + waiting)):
+                past[i] += count
         self._counted_groups = counted
-        for pair, done in self._past.items():
-            counts.setdefault(pair, [0] * 5)[0] += done
+        for number, (group, _) in [*given_up.items()]:
+            if groups.get(group.name) is not group:
+                del given_up[number]
+        for pair, past in self._past.items():
+            of = counts.setdefault(pair, [0] * 6)
+            for i, count in zip((0, 4, 5), past):
+                of[i] += count
         for worker in list(self.scheduler.workers.values()):
             # (as it said with its last heartbeat: some may have ended)
             for task in list(worker.executing):
                 group = task.group
                 if task.state != "processing" or group is None:
                     continue
-                of = counts.get((group.prefix.name, group.span_id), [0] * 5)
+                of = counts.get((group.prefix.name, group.span_id), [0] * 6)
                 of[2] += 1
                 of[3] = max(0, of[3] - 1)
             yield None
         # Those of which some are still to come first.
         pairs = sorted(counts, key=lambda pair: -sum(counts[pair][2:4]))
-        rest = [0] * 5
+        rest = [0] * 6
         for pair in pairs[_PROGRESS_ROWS:]:
             rest = [sum(each) for each in zip(rest, counts[pair])]
         for pair in pairs[:_PROGRESS_ROWS]:
             yield pair, (*map(text_or_none, pair), *counts[pair])
         if any(rest):
             yield (None, ""), (None, None, *rest)
+
+    def _given_up_of(self, group: Any) -> list[int]:
+        known = self._given_up.get(id(group))
+        return [0, 0] if known is None else known[1]
 
     async def _executing(self, texts: Texts) -> tuple[dict[str, Any], int]:
         """What runs, of some thousands, and how many more tasks do."""
@@ -1741,15 +1788,23 @@ def counted(scheduler: Any) -> list[Any]:
     return list(scheduler.task_groups.values() if adds_up else prefixes)
 
 
-def far(states: Any) -> tuple[int, int, int, int, int]:
-    """Of the tasks of a group: done, kept, running (which is not known), waiting, failed."""
+def far(states: Any, failed: int, dropped: int) -> tuple[int, int, int, int, int, int]:
+    """Of the tasks of a group: done, kept, running (not known), waiting, failed, and dropped.
+
+    Parameters
+    ----------
+    failed, dropped
+        Of those that Dask has forgotten, how many had failed, and were neither done nor failed.
+    """
     memory = states.get("memory", 0)
+    gone = states.get("released", 0) + states.get("forgotten", 0)
     return (
-        memory + states.get("released", 0) + states.get("forgotten", 0),
+        memory + max(0, gone - failed - dropped),
         memory,
         0,
         sum(states.get(each, 0) for each in ("waiting", "queued", "no-worker", "processing")),
-        states.get("erred", 0),
+        states.get("erred", 0) + failed,
+        dropped,
     )
 
 

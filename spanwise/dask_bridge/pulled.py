@@ -15,7 +15,7 @@ from typing import Any
 Columns = Mapping[str, list[Any]]
 
 #: As in the plugin's text.
-VERSION = 6
+VERSION = 7
 #: Of a list of columns, and of all texts of an answer.
 MOST_ROWS = 250_000
 MOST_TEXTS = 1_000_000
@@ -71,7 +71,7 @@ STATES = _kinds(
     loop="f:t f:cpu f:memory f:fds f:net_read f:net_write f:disk_read f:disk_write f:tick",
     tasks="key t:group t:prefix t:span state t:worker i:nbytes t:type",
     waiting="reason i:tasks t:key need needs",
-    progress="t:prefix t:span i:done i:memory i:running i:waiting i:failed",
+    progress="t:prefix t:span i:done i:memory i:running i:waiting i:failed i:dropped",
 )
 #: Rows that belong to rows of another kind, and the column that says how many.
 _BELONG = {"parts": ("done", "parts"), "submitted": ("graphs", "tasks")}

@@ -30,6 +30,7 @@ class Progress(NamedTuple):
     running: int
     waiting: int
     failed: int
+    dropped: int
 
 
 class ToldProgress:
@@ -47,16 +48,12 @@ class ToldProgress:
         return [(NONE_U32, NONE_U32, *_NONE)]
 
     def changed(self, told: Sequence[Progress]) -> list[tuple[int, ...]]:
-        """Rows of the log without their time.
-
-        Dask says of no task that it was dropped: one that was cancelled is forgotten, as one is
-        whose result nobody wants any more.
-        """
+        """Rows of the log without their time."""
         now: dict[tuple[int, int], tuple[int, ...]] = {}
         for function, span, *counts in told:
             # (several names of Dask may be one here: spans for which there was no room)
             before = now.get((function, span), _NONE)
-            sums = (sum(each) for each in zip((*counts, 0), before, strict=True))
+            sums = (sum(each) for each in zip(counts, before, strict=True))
             now[function, span] = tuple(min(max(count, 0), LARGEST_U32) for count in sums)
         now |= dict.fromkeys(self._logged.keys() - now.keys(), _NONE)
         rows = [

@@ -103,7 +103,7 @@ class WithoutCode:
         """Let go of the connection."""
         await self.scheduler.close_rpc()
 
-    async def spanwise_pull_6(self, **request: Any) -> dict[str, Any]:
+    async def spanwise_pull_7(self, **request: Any) -> dict[str, Any]:
         """As the plugin's operation."""
         texts = Texts()
         if request["lease"] == 0:

@@ -19,7 +19,13 @@ from distributed import Client, Scheduler, span
 from distributed.core import rpc
 
 from spanwise.dask_bridge import plugin_source
-from spanwise.dask_bridge.pulled import STATES, Pulled, UnreadableAnswer, read_answer
+from spanwise.dask_bridge.pulled import (
+    STATES,
+    VERSION,
+    Pulled,
+    UnreadableAnswer,
+    read_answer,
+)
 from spanwise.dask_bridge.ship import (
     NAME,
     OPERATION,
@@ -664,38 +670,40 @@ def test_names_are_those_of_the_text() -> None:
     assert (plugin_source.OPERATION, plugin_source.NAME) == (OPERATION, NAME)
 
 
-#: What stood in the plugin's text before its version was raised.
-FORMER = ("VERSION = 5\n", "VERSION = 4\n")
+#: The version before: a plugin of it has this one's text but for the number.
+FORMER = VERSION - 1
 
 
 @in_loop
 async def test_viewers_of_two_versions_have_a_plugin_each() -> None:
     text = resources.files("spanwise.dask_bridge").joinpath("plugin_source.py").read_text("utf-8")
-    assert text.count(FORMER[0]) == 1
-    former = pickle.dumps(_ByText(text.replace(*FORMER)), protocol=4)
+    said = f"VERSION = {VERSION}\n"
+    assert text.count(said) == 1
+    former = pickle.dumps(_ByText(text.replace(said, f"VERSION = {FORMER}\n")), protocol=4)
+    name = f"spanwise-bridge-{FORMER}"
     async with Scheduler(
         protocol="inproc://", dashboard=False, dashboard_address=":0", validate=False
     ) as dask:
         before = sorted(dask.plugins), sorted(dask.handlers)
         scheduler = rpc(dask.address, deserialize=False)
-        await scheduler.register_scheduler_plugin(
-            plugin=former, name="spanwise-bridge-4", idempotent=True
-        )
+        await scheduler.register_scheduler_plugin(plugin=former, name=name, idempotent=True)
         request = Viewer(scheduler).request
-        await scheduler.spanwise_pull_4(**request)
+        pull = getattr(scheduler, f"spanwise_pull_{FORMER}")
+        await pull(**request)
         await ship(scheduler, LIMIT_SECONDS)
         viewer = Viewer(scheduler)
         await viewer.pull()
         async with Client(dask.address, asynchronous=True, set_as_default=False):
             pass
-        theirs = await scheduler.spanwise_pull_4(**request)
+        theirs = await pull(**request)
         # Who meets an answer of another version does not read it.
-        with pytest.raises(UnreadableAnswer, match="it is of version 4, this reads 5"):
+        why = f"it is of version {FORMER}, this reads {VERSION}"
+        with pytest.raises(UnreadableAnswer, match=why):
             read_answer(theirs)
         ours = await viewer.pull()
         assert ours.rows["client"]["joined"] == theirs["rows"]["client"]["joined"] == [1, 0]
-        await scheduler.spanwise_pull_4(**request | {"lease": 0})
-        assert "spanwise-bridge-4" not in dask.plugins
+        await pull(**request | {"lease": 0})
+        assert name not in dask.plugins
         assert (await viewer.pull()).viewers == 1
         await viewer.leave()
         assert (sorted(dask.plugins), sorted(dask.handlers)) == before

@@ -151,7 +151,7 @@ class Silent:
 def test_a_scheduler_without_the_plugin_has_its_own_clock(ahead: float) -> None:
     request = {"plugin": "", "cursor": -1, "state": -1, "limit": 9, "lease": 60.0, "want": []}
     began = time.time() + ahead
-    answer = asyncio.run(WithoutCode(Silent(ahead), LIMIT_SECONDS).spanwise_pull_6(**request))
+    answer = asyncio.run(WithoutCode(Silent(ahead), LIMIT_SECONDS).spanwise_pull_7(**request))
     most = time.time() + ahead - began + 60.0
     assert -60.0 < answer["now"] - began < most
     assert -60.0 < answer["attached"] - began < most

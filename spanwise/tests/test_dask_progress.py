@@ -102,15 +102,60 @@ def test_tasks_are_counted_by_prefix_and_span(tmp_path: Path) -> None:
         processes.close()
 
 
+def test_what_failed_or_was_given_up_is_not_done_once_dask_has_forgotten_it(tmp_path: Path) -> None:
+    file = tmp_path / "go"
+    processes = DaskProcesses(tmp_path, workers=1, threads=1)
+    try:
+        with (
+            distributed.Client(processes.address, set_as_default=False) as client,
+            spanwise.attach(client) as attached,
+        ):
+            client.wait_for_workers(1, timeout=LIMIT_SECONDS)
+            observer = attached._viewer.observer
+            assert observer is not None
+            with closing(page(observer)):
+                failed = client.map(divmod, [1, 2], [0, 0])
+                after = client.submit(neg, failed[0])
+                again = client.submit(divmod, 3, 0)
+                for future in (*failed, after, again):
+                    assert isinstance(future.exception(), ZeroDivisionError)
+                # What is tried again is counted once.
+                again.retry()
+                assert isinstance(again.exception(), ZeroDivisionError)
+                going = client.submit(held, str(file))
+                waits = [client.submit(is_, number, going) for number in range(20)]
+                expected = {
+                    "divmod": {"failed": 3},
+                    "neg": {"failed": 1},
+                    "held": {"running": 1},
+                    "is_": {"waiting": 20},
+                }
+                wait_until("all to be told", lambda: progress(attached) == expected)
+                client.cancel(waits)
+                file.touch()
+                going.result()
+                del failed, after, again, future, going, waits
+                wait_until("Dask to forget all", lambda: by_dask(client) == {})
+                final = {
+                    "divmod": {"failed": 3},
+                    "neg": {"failed": 1},
+                    "held": {"done": 1},
+                    "is_": {"dropped": 20},
+                }
+                wait_until("the end to be told", lambda: progress(attached) == final)
+    finally:
+        processes.close()
+
+
 def test_rows_are_written_of_what_has_changed_and_all_anew_when_somebody_comes() -> None:
     told = ToldProgress()
     assert told.unseen() == []
-    first, second = Progress(7, 1, 3, 2, 1, 4, 0), Progress(7, 2, 0, 0, 0, 5, 0)
-    assert told.changed([first, second]) == [(7, 1, 3, 2, 1, 4, 0, 0), (7, 2, 0, 0, 0, 5, 0, 0)]
+    first, second = Progress(7, 1, 3, 2, 1, 4, 0, 0), Progress(7, 2, 0, 0, 0, 5, 0, 6)
+    assert told.changed([first, second]) == [(7, 1, 3, 2, 1, 4, 0, 0), (7, 2, 0, 0, 0, 5, 0, 6)]
     assert told.changed([first, second]) == []
     # What is not told any more is none; what has one name here is added up.
     assert told.changed([first, first]) == [(7, 1, 6, 4, 2, 8, 0, 0), (7, 2, 0, 0, 0, 0, 0, 0)]
     assert told.unseen() == [(NONE_U32, NONE_U32, 0, 0, 0, 0, 0, 0)]
     assert told.unseen() == []
-    odd = Progress(8, 0, -1, 2**40, 0, 0, 0)
+    odd = Progress(8, 0, -1, 2**40, 0, 0, 0, 0)
     assert told.changed([odd]) == [(8, 0, 0, 2**32 - 1, 0, 0, 0, 0)]

@@ -146,6 +146,26 @@ describe('how far tasks are', () => {
     });
   });
 
+  it('is as it was told last of a Dask cluster: maybe only the watching has ended, and its tasks go on', () => {
+    const log = logOf({
+      function: LOAD,
+      within: 1,
+      done: 3,
+      running: 1,
+      waiting: 4
+    });
+    log.header = { kind: 'dask' };
+    const counts = { done: 3, running: 0, waiting: 5, dropped: 0 };
+    expect(progress(log, { ended: true }).total).toMatchObject(counts);
+    // Nor is it known of one that did not tell.
+    const untold = new LogStore('untold');
+    untold.header = { kind: 'dask' };
+    for (const block of drawBlocks('0/0 aab')) {
+      ingestBlock(untold, block);
+    }
+    expect(progress(untold, { ended: true }).total.waiting).toBeNull();
+  });
+
   it('is that of the runs where the source does not tell, and says so', () => {
     const log = new LogStore('drawn');
     for (const block of drawBlocks('0/0 aaXbb\n1/0 b')) {

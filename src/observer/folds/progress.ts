@@ -13,7 +13,8 @@ type Sums = { -readonly [C in keyof TaskCounts]: TaskCounts[C] };
 
 /**
  * How far the tasks of each function are: as the source tells, or, of one that does not, from the runs that have ended and go on. A cluster that
- * has ended is as far as it came: nothing runs there, and what has not begun never will.
+ * has ended is as far as it came: nothing runs there, and what has not begun never will. Of a Dask cluster only the watching may have ended: what
+ * was not over waits, as far as is known.
  */
 export function* foldProgress(
   context: FoldContext
@@ -71,6 +72,7 @@ export function* foldProgress(
 type Counted = TaskCounts & { readonly span: SpanId; readonly fn: number };
 
 function* told({ log, ended }: FoldContext): Iterable<Counted> {
+  const isOver = ended && !isOfDask(log);
   for (const row of log.progress.rows()) {
     const { function: fn, within, done, memory, failed } = row;
     yield {
@@ -80,14 +82,14 @@ function* told({ log, ended }: FoldContext): Iterable<Counted> {
       memory,
       failed,
       running: ended ? 0 : row.running,
-      waiting: ended ? 0 : row.waiting,
-      dropped: row.dropped + (ended ? row.running + row.waiting : 0)
+      waiting: isOver ? 0 : row.waiting + (ended ? row.running : 0),
+      dropped: row.dropped + (isOver ? row.running + row.waiting : 0)
     };
   }
 }
 
 function* fromRuns({ log, moment, ended }: FoldContext): Iterable<Counted> {
-  const unknown = ended ? 0 : null;
+  const unknown = ended && !isOfDask(log) ? 0 : null;
   const others = { waiting: unknown, dropped: 0, memory: null };
   for (let cell = 0; cell < log.held.length; cell++) {
     const failed = log.held.failed(cell);
@@ -101,6 +103,10 @@ function* fromRuns({ log, moment, ended }: FoldContext): Iterable<Counted> {
   for (const { span, function: fn } of moment.running.values()) {
     yield { span, fn, done: 0, failed: 0, running: 1, ...others };
   }
+}
+
+function isOfDask({ header }: FoldContext['log']): boolean {
+  return header['kind'] === 'dask';
 }
 
 /** What is counted for no function or span of its own passes unless these are asked for. */

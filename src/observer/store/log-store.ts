@@ -176,8 +176,9 @@ export class LogStore {
   readonly active: IntervalUnion;
   /** When some task ran, each time with the {@link LONG_PAUSE} after it: between two stretches of work is a pause as long as that, or longer. */
   readonly stretches: IntervalUnion;
-  /** When some task had its inputs and waited for a thread. */
+  /** How far tasks are, as the source tells. */
   readonly progress = new ToldProgress();
+  /** When some task had its inputs and waited for a thread. */
   readonly waiting: IntervalUnion;
   /** When some task had its inputs and no worker was there that may run it. */
   readonly unplaced: OpenIntervals;
