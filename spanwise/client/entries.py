@@ -100,7 +100,7 @@ class Waiter:
     `waits` tells whether a thread sleeps on it now; None: always.
     """
 
-    __slots__ = ("_lock", "left", "notify", "waits")
+    __slots__ = ("_lock", "is_finished", "left", "notify", "waits")
 
     def __init__(
         self,
@@ -109,6 +109,8 @@ class Waiter:
         waits: Callable[[], bool] | None = None,
     ) -> None:
         self.left = left
+        #: All are done, and who waits is being told.
+        self.is_finished = False
         self.notify = notify
         self.waits = waits
         self._lock = threading.Lock()
@@ -116,12 +118,17 @@ class Waiter:
 
     def one_done(self) -> None:
         """Called under the session's lock."""
+        if self.left == 1:
+            self.finish()
         self.left -= 1
-        if self.left == 0:
-            if self.notify is not None:
-                self.notify()
-            else:
-                self._lock.release()
+
+    def finish(self) -> None:
+        """Called under the session's lock, when the last one is done."""
+        self.is_finished = True
+        if self.notify is not None:
+            self.notify()
+        elif self._lock.locked():
+            self._lock.release()
 
     def wait(self, timeout: float | None) -> bool:
         """Whether all were done in time (seconds; None: no limit)."""

@@ -68,6 +68,7 @@ class ForkedSession(Session):
     adopt: Any = _refuse
     adopt_all: Any = _refuse
     keep: Any = _refuse
+    take_report: Any = _refuse
     wait_until_ended: Any = _refuse
     gather_one: Any = _refuse
     gather: Any = _refuse

@@ -61,6 +61,17 @@ class Gathering:
         values = self.values(entries, timeout, errors)
         return [values[entry] for entry in entries if entry in values]
 
+    def one(self, entry: Entry, timeout: float | None) -> Any:
+        """Wait for one entry and return its value; see :meth:`gather`."""
+        if timeout is None:
+            self._session.wait_for([entry])
+            here = entry.inline
+            if here is not None and entry.status == FINISHED:
+                value = open_result(_open, here, entry.key)
+                entry.value = type(value)
+                return value
+        return self.gather([entry], timeout)[0]
+
     def values(
         self, entries: Sequence[Entry], timeout: float | None, errors: str
     ) -> dict[Entry, Any]:

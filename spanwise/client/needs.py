@@ -12,12 +12,24 @@ from spanwise.client.done_callbacks import DoneCallbacks
 from spanwise.client.entries import Entry, Waiter
 from spanwise.client.peers import Peers
 from spanwise.wire.frame import Message
+from spanwise.wire.link import Link
+from spanwise.wire.turns import Turns
 
 
 class Sleeper(Protocol):
     """What a thread waits by."""
 
     def wait(self, timeout: float | None) -> bool: ...
+
+
+class Read(Protocol):
+    """A session, as a thread that waits sees it, and may read its link."""
+
+    lock: Any
+    link: Link
+    turns: Turns
+
+    def take_report(self, message: Message) -> bool: ...
 
 
 class Around(Protocol):

@@ -1,8 +1,9 @@
 """The connection to one scheduler: ids, results, waiting, releasing.
 
 Threads: the caller's (submit, wait, gather), one reader (blocks in the socket, applies
-reports), one releaser (collects dropped futures and tells the scheduler in batches), two for
-callbacks of futures (done_callbacks.py) once there is one.
+reports; a caller that waits may do so in its stead: reading_waiter.py), one releaser (collects
+dropped futures and tells the scheduler in batches), two for callbacks of futures
+(done_callbacks.py) once there is one.
 Two locks, taken in this order:
 
 * `sending`: held while a submission is packed and sent, so that ids, names and spans
@@ -48,6 +49,7 @@ from spanwise.client.imported import imported_modules
 from spanwise.client.large_graphs import GraphSize
 from spanwise.client.late import Late, Question, not_done
 from spanwise.client.peers import Peers
+from spanwise.client.reading_waiter import MOST_READ, ReadingWaiter
 from spanwise.client.reason import WITH_CLIENT, FoundHere, cancelled
 from spanwise.client.scheduler_plugins import SchedulerPlugins
 from spanwise.errors import (
@@ -68,7 +70,7 @@ from spanwise.processes.this_process import notebook_path
 from spanwise.records.enumerations import NONE_U32, REPORT_LOST, REPORT_MEMORY
 from spanwise.shared.requests import SharedRequests
 from spanwise.wire import payload
-from spanwise.wire.content import broken
+from spanwise.wire.content import MOST_BYTES, broken
 from spanwise.wire.errors import (
     BrokenFrame,
     FrameTooLong,
@@ -83,6 +85,7 @@ from spanwise.wire.link import Link
 from spanwise.wire.schema import link_type
 from spanwise.wire.sign import Sign
 from spanwise.wire.sign import unpack as unpack_sign
+from spanwise.wire.turns import Turns
 
 if TYPE_CHECKING:
     import asyncio
@@ -227,12 +230,14 @@ class Session:
         self._gathering = Gathering(self)
         self.subscriptions = Subscriptions(self)
         self.scheduler_plugins = SchedulerPlugins(self)
-        self.shared = SharedRequests(self.send, check=self.check_wait)
+        self.shared = SharedRequests(self.send, check=self._check_shared)
         #: Who is told of the runs of this client's tasks.
         self._run_watchers: list[Callable[[int, Run], None]] = []
         #: Held while that is told to the scheduler.
         self._changing_watchers = threading.Lock()
-        self._link = link
+        self.link = self._link = link
+        #: Who reads it.
+        self.turns = Turns()
         self._clock = ClockFollower(link.clock, self.send)
         # (typeshed does not know `_is_owned`)
         self.sending: Any = threading.RLock()
@@ -512,9 +517,17 @@ class Session:
         if self._is_needed_here():
             raise ClusterError(_IS_BUSY)
 
+    def _check_shared(self) -> None:
+        self.check_wait()
+        self.turns.need_reader()
+
     def _is_needed_here(self) -> bool:
         """Whether nobody is served while this thread waits."""
-        return threading.current_thread() is self._reader or bool(self.lock._is_owned())
+        return (
+            threading.current_thread() is self._reader
+            or bool(self.lock._is_owned())
+            or self.turns.is_busy_here
+        )
 
     def withdraw(self, made: list[Entry], error: BaseException) -> None:
         """Fail entries whose tasks the scheduler was not told of.
@@ -542,11 +555,19 @@ class Session:
 
     @staticmethod
     def _done(entry: Entry) -> None:
-        """Wake the waiters of an entry; under the lock."""
-        if entry.waiters is not None:
-            waiters, entry.waiters = entry.waiters, None
-            for waiter in waiters:
-                waiter.one_done()
+        """Wake the waiters of an entry; under the lock.
+
+        A caller that reads may be interrupted in it, and then it is done again: what stands between
+        two calls is not interrupted.
+        """
+        waiters = entry.waiters
+        while waiters:
+            waiter = waiters[0]
+            if waiter.left == 1:
+                waiter.finish()
+            waiter.left -= 1
+            del waiters[0]
+        entry.waiters = None
 
     def send_submit(self, message: SubmitMessage) -> None:
         """Send a `submit`; under `sending`."""
@@ -696,6 +717,7 @@ class Session:
     def _why_unsent(self, error: LinkError) -> str:
         """Why nothing can be sent: what the scheduler said before it hung up, or that it did."""
         if threading.current_thread() is not self._reader:
+            self.turns.need_reader()
             with self.lock:
                 # It may have come, and the reader not have got to it.
                 self._changed.wait_for(
@@ -754,6 +776,7 @@ class Session:
         that stops waiting earlier calls :meth:`unwatch`.
         """
         self.check_wait()
+        self.turns.need_reader()
         self.wait_in_loop()
         waiter = Waiter(1, notify)
         with self.lock:
@@ -806,7 +829,7 @@ class Session:
         TimeoutError
         """
         self.check_wait()
-        waiter = Waiter(0)
+        waiter = self._waiter(0, len(entries))
         with self.lock:
             if self._watch(entries, waiter):
                 return
@@ -834,7 +857,7 @@ class Session:
     def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool:
         """Sleep until at least one entry is done."""
         self.check_wait()
-        waiter = Waiter(1)
+        waiter = self._waiter(1, len(entries))
         with self.lock:
             if not self._watch_first(entries, waiter):
                 return True
@@ -842,6 +865,12 @@ class Session:
             return self.sleep(waiter, timeout, lambda: pending(entries))
         finally:
             self.unwatch(entries, waiter)
+
+    def _waiter(self, left: int, entries: int) -> Waiter:
+        """For a thread that waits until `left` of so many entries are done."""
+        if self._around is not None:
+            return Waiter(left)
+        return ReadingWaiter(left, self, entries <= MOST_READ)
 
     def wait_in_loop(self) -> None:
         """Called when an event loop begins to wait for tasks: one in a task leaves its thread."""
@@ -869,6 +898,8 @@ class Session:
         """
         around = self._around
         if around is None:
+            if type(waiter) is not ReadingWaiter:
+                self.turns.need_reader()
             return self.late.wait(waiter, timeout, late)
         return around.wait(waiter, timeout)
 
@@ -913,7 +944,7 @@ class Session:
 
     def gather_one(self, entry: Entry, timeout: float | None = None) -> Any:
         """Wait for one entry and return its value, or raise its error."""
-        return self._gathering.gather([entry], timeout)[0]
+        return self._gathering.one(entry, timeout)
 
     def gather(
         self, entries: Sequence[Entry], timeout: float | None = None, errors: str = "raise"
@@ -1045,6 +1076,7 @@ class Session:
         The queue is a new one, or what is given, into which the reader puts them.
         """
         self.check_wait()
+        self.turns.need_reader()
         request = next(self._requests)
         if answers is None:
             answers = SimpleQueue()
@@ -1234,9 +1266,12 @@ class Session:
         try:
             self._link.look_over(check_from_scheduler)
             self._link.is_read_to_the_end = True
+            self.turns.begin()
             while True:
                 # No message is held while this waits: the result of `run` may be large.
                 self._handle(self._link.read_batch(), handlers)
+                if self.turns.rest():
+                    self._link.go_on()
         except BrokenFrame as error:
             # The scheduler lives, and cleans up when this connection ends.
             self._link.refuse("broken-frame", str(error))
@@ -1270,44 +1305,69 @@ class Session:
             handler(message)
 
     def _on_report(self, message: Message) -> None:
-        blob = message.blobs[0] if message.blobs else None
         self._failures.learn(message)
         columns = message.table("tasks").values()
         if not columns[0]:
             return
         check_rows(message, columns[2], columns[4])
-        inline_bytes = 0 if blob is None else blob.nbytes
-        signs = frozenset(message.table("signs").values()[0])
+        with self.lock:
+            self._take_rows(message, zip(*columns, strict=True))
+
+    def take_report(self, message: Message) -> bool:
+        """Handle a report of results in a thread that waits, if it is no more than that.
+
+        Interrupted by Ctrl-C, it is done again by the reader.
+        """
+        if message.type != "report" or message.fields["errors"]:
+            self.turns.met_foreign()
+            return False
+        rows = list(message.table("tasks"))
         by_id = self._by_id
         with self.lock:
-            for row, (id_, task_id, status, worker, nbytes, start, length, cause) in enumerate(
-                zip(*columns, strict=True)
-            ):
+            for id_, _, status, _, nbytes, *_ in rows:
+                if status != REPORT_MEMORY or not 0.0 <= nbytes <= MOST_BYTES:
+                    return False
                 entry = by_id.get(id_)
-                if entry is None:
-                    continue
-                entry.task_id = task_id
-                entry.worker = worker
-                entry.nbytes = nbytes
-                entry.sign = None
-                if status == REPORT_MEMORY:
-                    if start != NONE_U32:
-                        if blob is None or start + length > inline_bytes:
-                            why = f"{length} bytes from {start} on, in {inline_bytes}"
-                            raise broken(message, "tasks.inlineLength", why)
-                        if row in signs:
-                            entry.sign = _sign(message, blob[start : start + length])
-                        else:
-                            entry.inline = blob[start : start + length]
-                    entry.status = FINISHED
-                elif status == REPORT_LOST:
-                    entry.status = PENDING
-                    entry.inline = None
-                    continue
-                else:
-                    self._failures.mark(entry, status, cause)
-                if entry.waiters is not None:
-                    self._done(entry)
+                if entry is not None and entry.waiters is not None:
+                    for waiter in entry.waiters:
+                        if waiter.notify is not None:
+                            return False
+            self._take_rows(message, rows)
+        return True
+
+    def _take_rows(self, message: Message, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Take over what a report says; under the lock."""
+        blob = message.blobs[0] if message.blobs else None
+        inline_bytes = 0 if blob is None else blob.nbytes
+        told = message.table("signs")
+        signs = frozenset(told.values()[0]) if told.rows else ()
+        by_id = self._by_id
+        for row, (id_, task_id, status, worker, nbytes, start, length, cause) in enumerate(rows):
+            entry = by_id.get(id_)
+            if entry is None:
+                continue
+            entry.task_id = task_id
+            entry.worker = worker
+            entry.nbytes = nbytes
+            entry.sign = None
+            if status == REPORT_MEMORY:
+                if start != NONE_U32:
+                    if blob is None or start + length > inline_bytes:
+                        why = f"{length} bytes from {start} on, in {inline_bytes}"
+                        raise broken(message, "tasks.inlineLength", why)
+                    if row in signs:
+                        entry.sign = _sign(message, blob[start : start + length])
+                    else:
+                        entry.inline = blob[start : start + length]
+                entry.status = FINISHED
+            elif status == REPORT_LOST:
+                entry.status = PENDING
+                entry.inline = None
+                continue
+            else:
+                self._failures.mark(entry, status, cause)
+            if entry.waiters is not None:
+                self._done(entry)
 
     def _on_cluster(self, message: Message) -> None:
         before = self.workers
@@ -1482,6 +1542,7 @@ class Session:
         TimeoutError, SchedulerLost
         """
         self.check_wait()
+        self.turns.need_reader()
         with self.lock:
             enough = self._changed.wait_for(
                 lambda: self.dead is not None or self._count_at_work() >= count, timeout
@@ -1499,6 +1560,7 @@ class Session:
 
     def wait_until_ended(self) -> str:
         """Sleep until the cluster has ended or was left; returns why, empty if it was left."""
+        self.turns.need_reader()
         with self.lock:
             self._changed.wait_for(lambda: self.dead is not None or self._closing)
             return "" if self._closing else self.dead or ""
@@ -1509,6 +1571,7 @@ class Session:
         self.peers.abandon()
 
     def _has_closed(self, timeout: float) -> bool:
+        self.turns.need_reader()
         with self.lock:
             return self._changed.wait_for(
                 lambda: self.state == "closed" or self.dead is not None, timeout

@@ -28,6 +28,7 @@ _LONG_FRAME_BYTES = 64 * 1024
 MOST_DESCRIPTORS = 64
 #: So many may wait to be taken: those of a frame that has begun, and of the one read before it.
 _MOST_WAITING = 2 * MOST_DESCRIPTORS
+_WITHOUT_WAITING = getattr(sockets, "MSG_DONTWAIT", 0)
 #: Stands behind those that have come of a frame if the system has dropped the others.
 DROPPED = -1
 
@@ -71,6 +72,12 @@ class FrameReader:
         self._long_view = memoryview(b"")
         self._long_filled = 0
         self._deferred = False
+        #: Bytes that have come and are not counted yet: see `look`.
+        self._came: list[int] = []
+        #: The end of the body that was looked at.
+        self._stop = 0
+        #: Why the socket gives no more, as it has told once.
+        self._failure: OSError | None = None
         #: Whether descriptors that come with the bytes are taken; else the system drops them.
         self.takes_descriptors = False
         #: Those that came, for each frame that brought some; they come with its first byte.
@@ -102,6 +109,8 @@ class FrameReader:
             bodies = self._split()
             if bodies:
                 return bodies
+        if self._failure is not None:
+            raise LinkClosed(f"The connection broke: {self._failure}") from self._failure
         try:
             if self._long is not None:
                 got = self._receive_into(self._long_view[self._long_filled :])
@@ -127,6 +136,70 @@ class FrameReader:
             return [done]
         self._end += got
         return self._split()
+
+    # -- in the reader's stead: what is interrupted anywhere can be done again -----
+
+    def look(self) -> bool:
+        """Read what is there without waiting; False: only :meth:`receive` can go on.
+
+        Ctrl-C may come between any two calls, so the same call into C also counts what came.
+        """
+        came = self._came
+        if came:
+            self._count()
+        if self._long is not None or self._end == len(self._buffer):
+            return False
+        try:
+            came.extend(
+                map(self._sock.recv_into, (self._view[self._end :],), (0,), (_WITHOUT_WAITING,))
+            )
+        except BlockingIOError:
+            return True
+        except OSError as error:
+            self._failure = error
+            return False
+        if not came[0]:
+            return False
+        self._end += came[0]
+        del came[0]
+        return True
+
+    def _count(self) -> None:
+        came = self._came
+        while came:
+            self._end += came[0]
+            del came[0]
+
+    def first(self) -> bytearray | None:
+        """The first body, which stays where it is; None: it has not come whole.
+
+        Raises
+        ------
+        BrokenFrame
+        """
+        start, end = self._start, self._end
+        if end - start < 4:
+            return None
+        (length,) = _U32.unpack_from(self._view, start)
+        if length > self.limit:
+            raise BrokenFrame(f"{length} bytes are too many.")
+        stop = start + 4 + length
+        if stop > end:
+            return None
+        self._stop = stop
+        return self._buffer[start + 4 : stop]
+
+    def drop_first(self) -> None:
+        """Forget the body that :meth:`first` gave."""
+        if self._stop == self._end:
+            self._start = self._end = 0
+        else:
+            self._start = self._stop
+
+    def go_on(self) -> None:
+        """Called by the reader when another thread may have read."""
+        self._count()
+        self._deferred = self._end > self._start
 
     def _receive_into(self, view: memoryview) -> int:
         if not self.takes_descriptors:

@@ -1,4 +1,4 @@
-"""Links of the Python processes: one thread reads, any thread sends.
+"""Links of the Python processes: one thread reads at a time, any thread sends.
 
 ::
 
@@ -439,6 +439,36 @@ class Link:
             fields = messages[-1].fields
             raise RefusedThere(fields["sentence"], fields["code"])
         return messages
+
+    def read_instead(self, take: Callable[[Message], bool]) -> bool:
+        """Read what is there in the reader's stead, and have `take` handle it, without waiting.
+
+        `take` returns False for what it leaves to the reader. It may be given a message again, if
+        Ctrl-C came before it was known to be handled.
+
+        Returns
+        -------
+        bool
+            False: the reader has to :meth:`go_on`.
+        """
+        reader = self._reader
+        try:
+            if not reader.look():
+                return False
+            while (body := reader.first()) is not None:
+                message = decode(self._incoming, body)
+                if self._check is not None:
+                    self._check(message)
+                if not take(message):
+                    return False
+                reader.drop_first()
+        except BrokenFrame:
+            return False  # it will say so
+        return True
+
+    def go_on(self) -> None:
+        """Called by the reader when another thread may have read."""
+        self._reader.go_on()
 
     def refuse(self, code: str, sentence: str) -> None:
         """Say why, and close."""
