@@ -464,8 +464,9 @@ def test_waits_for_other_tasks_are_told_from_what_blocks(one_process: Client, ho
     for (_, function, activity, _), value in metrics.items():
         if function == "waits_for_children" and activity in of:
             of[activity] += value
-    # Both children were waited for, and nothing that was before or after.
-    assert 0.6 <= of["other-tasks"] <= waited
+    # Both children were waited for, and nothing that was before or after. (The first may begin on
+    # the other thread while the second is still being submitted.)
+    assert 0.6 - 0.01 - lost <= of["other-tasks"] <= waited
     assert of["other-tasks"] >= waited - 0.2 - lost
     assert of["blocked"] <= (waited - of["other-tasks"]) + slept + 0.01
     assert of["blocked"] >= slept - 0.1 * slept - lost

@@ -87,6 +87,7 @@ from spanwise.worker.memory_reads import MemoryReads, Sums
 from spanwise.worker.opening import open_blobs, own_part, read_back
 from spanwise.worker.spill_file import Spilled, Unreadable
 from spanwise.worker.tasks import Entry, Row
+from spanwise.worker.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Executing
@@ -132,9 +133,8 @@ class Executor(threading.Thread):
         self.waits = False
         #: The run that has asked for the worker's client: see `spanwise.client.in_tasks`.
         self.client_run = -1
-        #: Held while the thread is parked; releasing it wakes the thread.
-        self.wakeup = threading.Lock()
-        self.wakeup.acquire()
+        #: Releasing it wakes the thread, where it has nothing to do.
+        self.wakeup = Wakeup(worker)
         #: The row that is being run, or None. Read by the watch thread.
         self.row: Row | None = None
         #: The inner part of a fused task that is being run (see `Opened.parts`).
@@ -263,13 +263,18 @@ class Executor(threading.Thread):
                     if not worker.lanes.retire(self):
                         return None
                     idle_since = math.inf
+                    has_place = False
                 else:
+                    has_place = True
                     entry = worker.take()
                     if entry is None:
                         worker.idle.append(self)
             if entry is not None:
                 break
-            self.wakeup.acquire()
+            if has_place:
+                self.wakeup.wait()
+            else:
+                self.wakeup.acquire()
         opened = worker.library.templates.get(entry[2][TASK_TEMPLATE])
         unmarked = perf_counter() - self.core_wait.marked  # type: ignore[union-attr]
         if opened is not None and opened.quick and unmarked < LONG_SECONDS:

@@ -20,6 +20,7 @@ from spanwise.measure.type_names import TypeNames
 from spanwise.wire import payload
 from spanwise.wire.clock import ClockOffset
 from spanwise.wire.segments import Lent
+from spanwise.wire.turns import Turns
 from spanwise.worker.errors import Described
 from spanwise.worker.library import Library
 from spanwise.worker.memory_reads import MemoryReads
@@ -29,6 +30,7 @@ from spanwise.worker.signs import Signs
 from spanwise.worker.spill_file import Spent, Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, TaskTable
 from spanwise.worker.transfer_log import TransferLog, Transfers
+from spanwise.worker.wakeup import LinkReader, Wakeup
 
 
 class Lane(Sampled, Protocol):
@@ -37,7 +39,7 @@ class Lane(Sampled, Protocol):
     #: Since when it was idle before it was busy last (`busy_since`), or is.
     idle_since: float
     #: Held while the thread is parked; releasing it wakes the thread.
-    wakeup: threading.Lock
+    wakeup: Wakeup
     #: Its run waits for other tasks; it goes on beside the worker's threads.
     waits: bool
     seceded: bool
@@ -233,6 +235,8 @@ class Executing(Reading, Spilling, Protocol):
     #: Executors that have nothing to do.
     idle: list[Lane]
     executors: list[Lane]
+    turns: Turns
+    link_reader: LinkReader | None
 
     @property
     def spill(self) -> Room: ...

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
-from spanwise.wire.rows import TASK_READY_AT
+from spanwise.wire.rows import TASK_READY_AT, TASK_TEMPLATE
+from spanwise.wire.turns import IS_POSSIBLE
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.check_messages import check_from_scheduler
 from spanwise.worker.launch import follow_launch
@@ -43,7 +44,7 @@ class SchedulerLink:
     def __init__(
         self, link: Link, worker: Worker, fetching: Fetching, watch: Watch, ahead: ImportAhead
     ) -> None:
-        self._link = link
+        self.link = self._link = link
         self._worker = worker
         self._fetching = fetching
         self._watch = watch
@@ -69,6 +70,10 @@ class SchedulerLink:
             "clockIs": self._clock_is,
             "names": _nothing,
         }
+        #: What an executor handles that has nothing to do.
+        self._instead = {
+            kind: self._handlers[kind] for kind in ("assign", "release", "dropBlobs", "names")
+        }
 
     def serve(self) -> None:
         """Handle messages until `close`.
@@ -79,9 +84,14 @@ class SchedulerLink:
             The scheduler is gone, or says what cannot be understood.
         """
         self._link.look_over(check_from_scheduler)
+        turns = self._worker.turns
+        turns.begin()
+        if IS_POSSIBLE:
+            self._worker.link_reader = self
         # No message, nor anything that came with it, is held while this waits.
         while self._handle(self._link.read_batch()):
-            pass
+            if turns.rest():
+                self._link.go_on()
 
     def _handle(self, messages: list[Message]) -> bool:
         """Whether more may come."""
@@ -96,6 +106,15 @@ class SchedulerLink:
                 self._link.refuse("broken-frame", str(error))
                 raise error
             handler(message)
+        return True
+
+    def take_instead(self, message: Message) -> bool:
+        """Handle a message in an executor that has nothing to do; False: it is this thread's."""
+        handler = self._instead.get(message.type)
+        if handler is None:
+            self._worker.turns.met_foreign()
+            return False
+        handler(message)
         return True
 
     def _assign(self, message: Message) -> None:
@@ -125,6 +144,10 @@ class SchedulerLink:
                 for row in rows
             ]
         self._worker.assign(rows, inputs, holders, sizes)
+        # The thread that runs a lone short task comes back at once, and can read what is next.
+        is_lone = len(rows) == 1 and not inputs
+        opened = library.templates.get(rows[0][TASK_TEMPLATE]) if is_lone else None
+        self._worker.turns.may_rest = opened is not None and opened.quick
 
     def _release(self, message: Message) -> None:
         tasks, held = message.table("ids").values("taskId", "held")

@@ -4,6 +4,7 @@ The threads::
 
     link thread      reads the scheduler's messages, changes the table (scheduler.py)
     executor threads take, run, measure, store, report               (executor.py)
+                     and, idle behind a lone short task, read too    (wakeup.py)
     fetch threads    one per peer: ask for inputs, store them        (fetch.py)
     door threads     one per connected peer: serve results           (door.py)
     watch thread     stacks, memory, long tasks                      (watch.py)
@@ -34,6 +35,7 @@ from spanwise.measure.type_names import TypeNames
 from spanwise.shared.requests import SharedRequests
 from spanwise.wire.clock import ClockOffset, in_their_clock
 from spanwise.wire.rows import TASK_ID, TASK_RUN_ID
+from spanwise.wire.turns import Turns
 from spanwise.worker.errors import Described
 from spanwise.worker.key_questions import KeyQuestions
 from spanwise.worker.lanes import Lanes
@@ -51,6 +53,7 @@ from spanwise.worker.worker_object import WorkerObject
 if TYPE_CHECKING:
     from spanwise.worker.needs import Lane, Watching
     from spanwise.worker.segment import Segment
+    from spanwise.worker.wakeup import LinkReader
 
 #: Sends a message to the scheduler: type, fields, tables, blobs.
 Send = Callable[[str, dict[str, Any], dict[str, Any], list[Any]], None]
@@ -141,7 +144,10 @@ class Worker:
         self.report = Report()
         #: (taskId, bytes) of copies of which the scheduler is still to be told.
         self._copies: list[tuple[int, float]] = []
-        #: Executors that have nothing to do, each blocked on its `wakeup`.
+        #: Who reads the scheduler's link, and what handles what it brings.
+        self.turns = Turns()
+        self.link_reader: LinkReader | None = None
+        #: Executors that have nothing to do, each waiting for its `wakeup`.
         self.idle: list[Lane] = []
         #: No new task is begun: memory is short.
         self.paused = False
@@ -518,7 +524,13 @@ class Worker:
         """Wake as many idle executors as there are new tasks; the lock is held."""
         idle = self.idle
         while tasks > 0 and idle:
-            idle.pop().wakeup.release()
+            at = -1
+            if self.turns.is_handling:
+                # The task that came is for the thread that has read it, which is awake.
+                for number, each in enumerate(idle):
+                    if each.wakeup is self.turns.stand_in:
+                        at = number
+            idle.pop(at).wakeup.release()
             tasks -= 1
 
     def report_lacking(self, lacking: list[Lacking]) -> None:
