@@ -85,27 +85,40 @@ def rest_between(begun: Path, go: Path, ended: Path) -> None:
     ended.touch()
 
 
-def waits_for_children(how: str, seconds: float) -> tuple[float, float]:
-    """Have two tasks sleep one after the other, then sleep itself: how long each took here."""
+def waits_for_children(how: str, seconds: float) -> tuple[float, float, float]:
+    """Have two tasks sleep one after the other, then sleep itself.
+
+    Returns
+    -------
+    tuple
+        How long both took here, how long it slept itself, and how long it took to have asked for
+        both: the first may sleep already then. Seconds.
+    """
     from dask import delayed
 
     from spanwise import get_client, worker_client
 
-    begin = time.perf_counter()
+    begin = asks = asked = time.perf_counter()
     if how == "client":
         client = get_client()
+        asks = time.perf_counter()
         first = client.submit(rest, seconds, 0, pure=False)
-        client.submit(rest_after, first, seconds, pure=False).result()
+        second = client.submit(rest_after, first, seconds, pure=False)
+        asked = time.perf_counter()
+        second.result()
     elif how == "compute":
         get_client()
         delayed(rest_after)(delayed(rest)(seconds, 1), seconds).compute()
     else:
         with worker_client(separate_thread=how == "worker_client") as client:
+            asks = time.perf_counter()
             first = client.submit(rest, seconds, 2, pure=False)
-            client.gather(client.submit(rest_after, first, seconds, pure=False))
+            second = client.submit(rest_after, first, seconds, pure=False)
+            asked = time.perf_counter()
+            client.gather(second)
     waited = time.perf_counter()
     rest(seconds, 0)
-    return waited - begin, time.perf_counter() - waited
+    return waited - begin, time.perf_counter() - waited, asked - asks
 
 
 def holds_and_waits(seconds: list[float]) -> list[tuple[float, float]]:
