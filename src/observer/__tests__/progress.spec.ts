@@ -157,13 +157,18 @@ describe('how far tasks are', () => {
     log.header = { kind: 'dask' };
     const counts = { done: 3, running: 0, waiting: 5, dropped: 0 };
     expect(progress(log, { ended: true }).total).toMatchObject(counts);
-    // Nor is it known of one that did not tell.
-    const untold = new LogStore('untold');
-    untold.header = { kind: 'dask' };
-    for (const block of drawBlocks('0/0 aab')) {
-      ingestBlock(untold, block);
-    }
-    expect(progress(untold, { ended: true }).total.waiting).toBeNull();
+  });
+
+  it('is not known to be all of a scheduler that has ended and did not tell: it was killed, or is watched no more', () => {
+    const waiting = ['dask', 'embedded', 'local'].map(kind => {
+      const log = new LogStore('untold');
+      for (const block of drawBlocks('0/0 aab')) {
+        ingestBlock(log, block);
+      }
+      log.header = { kind };
+      return progress(log, { ended: true }).total.waiting;
+    });
+    expect(waiting).toEqual([null, null, 0]);
   });
 
   it('is that of the runs where the source does not tell, and says so', () => {

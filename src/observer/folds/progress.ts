@@ -89,8 +89,10 @@ function* told({ log, ended }: FoldContext): Iterable<Counted> {
 }
 
 function* fromRuns({ log, moment, ended }: FoldContext): Iterable<Counted> {
-  const unknown = ended && !isOfDask(log) ? 0 : null;
-  const others = { waiting: unknown, dropped: 0, memory: null };
+  // (a scheduler would have told at its end: it was killed, and tasks may have waited)
+  const hasScheduler = isOfDask(log) || log.header['kind'] === 'embedded';
+  const waiting = ended && !hasScheduler ? 0 : null;
+  const others = { waiting, dropped: 0, memory: null };
   for (let cell = 0; cell < log.held.length; cell++) {
     const failed = log.held.failed(cell);
     const done = log.held.runs(cell) - failed;
