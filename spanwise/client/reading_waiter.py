@@ -7,8 +7,10 @@ users' callbacks called, is the reader's.
 from __future__ import annotations
 
 import math
+import signal
+import threading
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import Waiter
 from spanwise.wire import turns
@@ -20,6 +22,22 @@ if TYPE_CHECKING:
 MOST_READ = 64
 #: When so long nothing has come, the reader reads again.
 _PATIENCE_SECONDS = 1.0
+
+SIGNALS: tuple[Any, ...] = tuple(signal.valid_signals())
+#: The call into C: for each signal the other one makes an enumeration of what it finds.
+_handler_of: Any = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+
+
+def has_handlers() -> bool:
+    """Whether handlers of the program's may run in this thread, amid its waits.
+
+    They may take long, or wait for what another thread waits for, and nobody would read meanwhile.
+    That of Ctrl-C only raises.
+    """
+    return threading.current_thread() is threading.main_thread() and any(
+        callable(handler) and handler is not signal.default_int_handler
+        for handler in map(_handler_of, SIGNALS)
+    )
 
 
 class ReadingWaiter(Waiter):
@@ -57,7 +75,12 @@ class ReadingWaiter(Waiter):
         """Whether all were done in time (seconds; None: no limit)."""
         if self.is_finished:
             return True
-        if self.may_read and self._session.turns.rests and (timeout is None or timeout > 0.0):
+        if (
+            self.may_read
+            and self._session.turns.rests
+            and (timeout is None or timeout > 0.0)
+            and not has_handlers()
+        ):
             until = math.inf if timeout is None else monotonic() + timeout
             self._read(until)
             if self._is_done():
@@ -95,24 +118,31 @@ class ReadingWaiter(Waiter):
             return
         link = session.link
         taken: list[bool] = []
+        self.gave_up = False
         try:
             with session.lock:
                 # In one call into C: if Ctrl-C comes now, it is known all the same.
                 taken.extend(map(waits.right.acquire, (False,)))
-                if not taken[0] or self.is_finished or waits.is_left:
+                if not taken[0]:
                     return
-                self.gave_up = False
-                self.is_reading = True
+                # (first: a handler that waits amid this takes the right from it)
                 waits.stand_in = self
+                if self.is_finished or waits.is_left:
+                    return
+                self.is_reading = True
             look = waits.look_at(link)
+            if look is None:
+                return
             while not link.closed and not self._is_done():
                 left = min(_PATIENCE_SECONDS, until - monotonic())
                 if left <= 0.0:
                     return
                 ready = look.poll(math.ceil(left * 1000.0))
+                is_link = len(ready) == 1 and ready[0][0] != waits.ring
+                # (no call comes between this look and `is_handling`: no handler does)
                 if not ready or self.gave_up:
                     return
-                if len(ready) == 1 and ready[0][0] != waits.ring:
+                if is_link:
                     waits.is_handling = waits.is_left = True
                     try:
                         if not link.read_instead(session.take_report):
@@ -122,13 +152,12 @@ class ReadingWaiter(Waiter):
                         waits.is_handling = False
                 else:
                     waits.hush_bell()
-        except (OSError, ValueError, RuntimeError):
-            return  # the link was closed, or a handler waits in `look` too: the reader reads
         finally:
             if taken and taken[0] and not self.gave_up:
                 try:
                     self.is_reading = False
-                    waits.leaves(self.is_finished)
+                    waits.leaves(self.is_finished and not waits.is_left)
                 finally:
-                    waits.stand_in = None
-                    waits.right.release()
+                    if not self.gave_up:  # (a handler may have come once more)
+                        waits.stand_in = None
+                        waits.right.release()

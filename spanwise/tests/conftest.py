@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 
 from spanwise import Client
-from spanwise.client import launch, session
+from spanwise.client import launch, reading_waiter, session
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.every_test import (
     checkout,
@@ -41,6 +41,10 @@ __all__ = [
     "nothing_left_running",
     "pytest_collection_finish",
 ]
+
+# The time limit of each test is a signal's handler, and waits for nothing: callers read as they do
+# in a program without handlers.
+reading_waiter.SIGNALS = ()
 
 # For scripts/test, which runs quick tests again with another Python.
 hypothesis.settings.register_profile(

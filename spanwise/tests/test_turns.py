@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from spanwise.client import reading_waiter
 from spanwise.client.entries import Entry, Waiter
+from spanwise.client.reading_waiter import ReadingWaiter
 from spanwise.client.session import Session
 from spanwise.errors import ClusterError
 from spanwise.tests.processes import wait_until
@@ -329,11 +331,16 @@ def test_ctrl_c_ends_a_wait_that_reads(pair: Pair, long_rests: None) -> None:
 LOOKS = {"CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
 
 
-class Interrupts:
-    """Raises Ctrl-C in this thread, at one of the moments at which Python looks for it."""
+def press_ctrl_c() -> None:
+    raise KeyboardInterrupt
 
-    def __init__(self, at: int) -> None:
+
+class Interrupts:
+    """Calls a handler in this thread, at one of the moments at which Python looks for signals."""
+
+    def __init__(self, at: int, handler: Callable[[], None] = press_ctrl_c) -> None:
         self._left = at
+        self._handler = handler
         self._before: dict[FrameType, str] = {}
         self.has_come = False
 
@@ -366,7 +373,7 @@ class Interrupts:
         self._left -= 1
         if self._left < 0:
             self.has_come = True
-            raise KeyboardInterrupt
+            self._handler()
 
 
 def test_ctrl_c_at_any_moment_of_a_wait_that_reads_loses_nothing(
@@ -398,6 +405,174 @@ def test_ctrl_c_at_any_moment_of_a_wait_that_reads_loses_nothing(
         elif has_read:  # (else the reader was faster)
             break
     assert at > 50
+
+
+def test_what_a_handler_raises_at_any_moment_of_a_wait_that_reads_is_raised(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "REST_SECONDS", 2.0)
+    session = pair.session
+
+    def late() -> None:
+        raise TimeoutError("the handler's")
+
+    at = 0
+    while True:
+        pair.have_it_rest()
+        count = session.turns.count
+        entry = pair.entry()
+        pair.tell(entry, value=at)
+        interrupts = Interrupts(at, late)
+        said = ""
+        try:
+            with interrupts:
+                session.wait_for([entry], LIMIT_SECONDS)
+        except TimeoutError as error:
+            said = str(error)
+        finally:
+            sys.settrace(None)
+        has_read = session.turns.count > count
+        assert not interrupts.has_come or said == "the handler's"
+        assert session.gather_one(entry, LIMIT_SECONDS) == at
+        if interrupts.has_come:
+            at += 1
+        elif has_read:  # (else the reader was faster)
+            break
+    assert at > 50
+
+
+@pytest.mark.parametrize("kind", [TimeoutError, OSError, RuntimeError, ValueError])
+def test_what_a_handler_raises_ends_a_wait_that_reads(
+    pair: Pair, long_rests: None, kind: type[Exception]
+) -> None:
+    def late(*_: object) -> None:
+        raise kind("the handler's")
+
+    pair.have_it_rest()
+    entry = pair.entry()
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def disturb() -> None:
+        wait_until("it reads", reads(pair))
+        signal.pthread_kill(main, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, late)
+    disturbing, said = in_thread(disturb)
+    try:
+        with pytest.raises(kind, match="the handler's"):
+            pair.session.wait_for([entry], LIMIT_SECONDS / 6)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        disturbing.join(LIMIT_SECONDS)
+    assert said == [None]
+    pair.tell(entry, value=7)
+    assert pair.session.gather_one(entry, LIMIT_SECONDS) == 7
+
+
+def test_a_handler_may_wait_at_any_moment_of_a_wait_that_reads(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "REST_SECONDS", 2.0)
+    session = pair.session
+    at = 0
+    while True:
+        pair.have_it_rest()
+        count = session.turns.count
+        entry, amid = pair.entry(), pair.entry()
+        pair.tell(entry, value=at)
+        is_over = threading.Event()
+
+        def tell(amid: Entry = amid, is_over: threading.Event = is_over, at: int = at) -> None:
+            wait_until("it waits", lambda: amid.waiters or is_over.is_set())
+            pair.tell(amid, value=-at)
+
+        def wait(amid: Entry = amid) -> None:
+            try:
+                session.wait_for([amid], LIMIT_SECONDS / 6)
+            except ClusterError as error:
+                assert "in the middle of something" in str(error)
+
+        telling, _ = in_thread(tell)
+        interrupts = Interrupts(at, wait)
+        try:
+            with interrupts:
+                session.wait_for([entry], LIMIT_SECONDS / 6)
+        finally:
+            sys.settrace(None)
+            is_over.set()
+            telling.join(LIMIT_SECONDS)
+        has_read = session.turns.count > count
+        assert session.gather_one(entry, LIMIT_SECONDS / 6) == at
+        assert session.gather_one(amid, LIMIT_SECONDS / 6) == -at
+        assert not session.turns.right._is_owned() and not session.turns.is_handling
+        if interrupts.has_come:
+            at += 1
+        elif has_read:  # (else the reader was faster)
+            break
+    assert at > 50
+
+
+def test_a_thread_in_which_handlers_may_run_leaves_the_link_to_the_reader(
+    pair: Pair, long_rests: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One may wait for a thread that waits, too, as many do that end a program in order."""
+    monkeypatch.setattr(reading_waiter, "SIGNALS", (signal.SIGUSR1,))
+    session = pair.session
+    pair.have_it_rest()
+    count = session.turns.count
+    first, second = pair.entry(), pair.entry()
+    ended: list[bool] = []
+
+    def join(*_: object) -> None:
+        other = threading.Thread(target=session.wait_for, args=([second], LIMIT_SECONDS))
+        other.start()
+        wait_until("it waits", lambda: second.waiters)
+        pair.tell(second)
+        other.join(LIMIT_SECONDS)
+        ended.append(not other.is_alive())
+
+    def disturb() -> None:
+        wait_until("the wait", lambda: first.waiters)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        wait_until("the handler to end", lambda: ended)
+        pair.tell(first)
+
+    assert not reading_waiter.has_handlers()
+    before = signal.signal(signal.SIGUSR1, join)
+    try:
+        assert reading_waiter.has_handlers()
+        # A handler runs in the main thread alone.
+        elsewhere, said = in_thread(reading_waiter.has_handlers)
+        elsewhere.join(LIMIT_SECONDS)
+        assert said == [False]
+        disturbing, _ = in_thread(disturb)
+        session.wait_for([first], LIMIT_SECONDS)
+        disturbing.join(LIMIT_SECONDS)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert ended == [True]
+    assert session.turns.count == count
+
+
+@pytest.mark.parametrize("what", ["is_left", "is_finished"])
+def test_a_wait_that_has_given_up_once_gives_the_right_back_the_next_time(
+    pair: Pair, long_rests: None, what: str
+) -> None:
+    pair.have_it_rest()
+    session = pair.session
+    waiter = ReadingWaiter(1, session)
+    waiter.gave_up = True
+    setattr(session.turns if what == "is_left" else waiter, what, True)
+    waiter._read(time.monotonic() + LIMIT_SECONDS)
+    assert not session.turns.right._is_owned()
+
+
+def test_a_link_on_which_descriptors_come_is_its_readers(pair: Pair) -> None:
+    reader = pair.there._reader
+    reader.takes_descriptors = True
+    pair.session.link.send("close", {"cluster": False})
+    assert not reader.look() and not reader.is_amid
 
 
 @pytest.mark.parametrize("seed", range(12))

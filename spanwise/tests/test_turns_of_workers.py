@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ import pytest
 import spanwise
 from spanwise.tests.processes import wait_until
 from spanwise.wire import turns
+from spanwise.wire.link import Link
+from spanwise.worker.wakeup import Wakeup
 
 LIMIT_SECONDS = 60.0
 
@@ -144,3 +148,42 @@ def test_a_worker_that_has_nothing_to_do_rests_again(client: spanwise.Client) ->
     call_often(client)
     client.restart()
     call_often(client)
+
+
+def test_what_fails_in_an_executor_that_reads_is_left_to_the_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "REST_SECONDS", LIMIT_SECONDS)
+    here, there = socket.socketpair()
+    link, scheduler = Link(here, "worker", "up"), Link(there, "worker", "down")
+    for each in (link, scheduler):
+        each.authenticated()
+
+    def fail(_: Any) -> bool:
+        raise MemoryError
+
+    waits = turns.Turns()
+    worker = SimpleNamespace(turns=waits, link_reader=SimpleNamespace(link=link, take_instead=fail))
+    wakeup = Wakeup(worker)
+    executor = threading.Thread(target=wakeup.wait)
+    waits.begin()
+    waits.may_rest = True
+
+    def disturb() -> None:
+        wait_until("the reader rests", lambda: waits.rests)
+        executor.start()
+        wait_until("it reads", lambda: waits.stand_in is wakeup)
+        scheduler.send("close")
+
+    disturbing = threading.Thread(target=disturb)
+    disturbing.start()
+    assert waits.rest()
+    link.go_on()
+    assert [each.type for each in link.read_batch()] == ["close"]
+    disturbing.join(LIMIT_SECONDS)
+    assert executor.is_alive()
+    wakeup.release()
+    executor.join(LIMIT_SECONDS)
+    assert not executor.is_alive()
+    link.close()
+    scheduler.close()

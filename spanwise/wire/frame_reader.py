@@ -147,7 +147,7 @@ class FrameReader:
         came = self._came
         if came:
             self._count()
-        if self._long is not None or self._end == len(self._buffer):
+        if self.takes_descriptors or self._long is not None or self._end == len(self._buffer):
             return False
         try:
             came.extend(
@@ -156,6 +156,8 @@ class FrameReader:
         except BlockingIOError:
             return True
         except OSError as error:
+            if error.errno is None:
+                raise  # a signal's handler has
             self._failure = error
             return False
         if not came[0]:

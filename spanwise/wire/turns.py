@@ -133,9 +133,18 @@ class Turns:
 
     def need_reader(self) -> None:
         """Called by who waits for what only the reader can bring, in any thread."""
-        if self.stand_in is not None and not self.is_handling and self.right._is_owned():
-            # A signal's handler, or a collected object, amid the wait of its own thread.
-            self._give_up()
+        stand_in = self.stand_in
+        if (
+            stand_in is not None
+            and not self.is_handling
+            and self.right._is_owned()
+            and not stand_in.gave_up  # (a handler amid this one may have had it do so)
+        ):
+            # A signal's handler, or a collected object, amid the wait of its own thread. That may
+            # be in the middle of a look, which nobody else may use then.
+            stand_in.gave_up = True
+            self._look = self.stand_in = None
+            self.right.release()
         self.rouse()
 
     def rouse(self) -> None:
@@ -153,17 +162,26 @@ class Turns:
     def look_at(self, link: SupportsFileno) -> Any:
         """What waits for the link and for the bell; for who has the right.
 
-        Raises
-        ------
-        OSError
-            There is no descriptor left, or the link was closed.
+        Returns
+        -------
+        poll or None
+            None: there is no descriptor left, or the link was closed.
         """
         if self._look is None:
-            self._bell = _Bell()
+            descriptor = link.fileno()
+            if descriptor < 0:
+                return None
+            if self._bell is None:
+                try:
+                    self._bell = _Bell()
+                except OSError as error:
+                    if error.errno is None:
+                        raise  # a signal's handler has
+                    return None
             self.ring = self._bell.fileno()
             look = select.poll()
             look.register(self.ring, select.POLLIN)
-            look.register(link.fileno(), select.POLLIN)
+            look.register(descriptor, select.POLLIN)
             self._look = look
         return self._look
 
@@ -194,11 +212,6 @@ class Turns:
     def met_foreign(self) -> None:
         """A stand-in has read what is the reader's."""
         self._rounds = _ROUNDS_AFTER_FOREIGN
-
-    def _give_up(self) -> None:
-        self.stand_in.gave_up = True
-        self.stand_in = None
-        self.right.release()
 
 
 class _Bell:

@@ -74,9 +74,8 @@ class Wakeup:
     def _read(self, reader: LinkReader, turns: Turns) -> bool:
         """Whether it was released; else the reader is to go on."""
         link = reader.link
-        try:
-            look = turns.look_at(link)
-        except (OSError, ValueError):  # no descriptor is left, or the link was closed
+        look = turns.look_at(link)
+        if look is None:
             return False
         turns.may_rest = False
         if self._lock.acquire(False):
@@ -92,6 +91,8 @@ class Wakeup:
                 turns.is_handling = turns.is_left = True
                 try:
                     turns.is_left = not link.read_instead(reader.take_instead)
+                except Exception:  # noqa: BLE001 (the reader comes upon it too, and ends the worker)
+                    return False
                 finally:
                     turns.is_handling = False
             else:
