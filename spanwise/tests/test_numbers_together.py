@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spanwise import Client
@@ -155,6 +155,7 @@ def told_of(value: Any) -> Any:
 
 
 @given(st.lists(st.one_of(arrays, numbers), max_size=8))
+@example([np.arange(4, dtype=">i4")[::2].reshape(2, 1)])
 @settings(max_examples=50, deadline=None)
 def test_each_array_comes_as_pickling_would_bring_it(values: list[Any]) -> None:
     for (_, by_pickling), (_, come) in zip(

@@ -121,7 +121,8 @@ def test_samples_lie_in_the_seconds_of_their_time_however_late_looks_are(
     seconds = Counter[int]()
     for (second, _), n in found.items():
         seconds[second] += n
-    assert max(seconds.values()) <= 1 / INTERVAL
+    # (a run of two samples may have none: no look was due in it)
+    assert max(seconds.values(), default=0) <= 1 / INTERVAL
     # All of its time, but what one look stands for, and parts of samples that are carried over.
     slack = (2 * stretch + 3 * INTERVAL) / INTERVAL
     true: dict[int, float] = {}

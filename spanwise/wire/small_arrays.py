@@ -45,7 +45,8 @@ def told(array: Any) -> Told | None:
         view = array.data
         content = bytes(view) if view.readonly else bytearray(view)
         return dtype.str, array.shape, content, False
-    if flags.f_contiguous:
+    # (of what is in several pieces numpy's pickles turn the bytes of a foreign order)
+    if flags.f_contiguous or not dtype.isnative:
         return None
     return dtype.str, array.shape, array.tobytes(), True
 
