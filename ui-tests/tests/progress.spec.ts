@@ -11,7 +11,7 @@ client`;
 
 /** Twenty of \`smooth\` end, one of them with an error; two are held until a file is there, and eighteen wait for them. */
 const WORK = `import os, time
-from spanwise import span
+from spanwise import span, wait
 
 GO = os.path.abspath("go-${CLUSTER}")
 
@@ -28,7 +28,10 @@ def smooth(x, go):
 with span("read"):
     loaded = client.map(load, range(40))
 with span("work"):
-    smoothed = client.map(smooth, loaded, go=GO)`;
+    # (else one that is held may begin while one that is to end is still queued)
+    smoothed = client.map(smooth, loaded[:20], go=GO)
+    wait(smoothed)
+    smoothed += client.map(smooth, loaded[20:], go=GO)`;
 
 const GO = `open(GO, "w").close()
 len(client.gather(smoothed, errors="skip"))`;

@@ -124,9 +124,16 @@ it('paints computing in the colours of its functions, bar and legend alike', asy
   ];
   expect(fills('.sw-bar-part')).toEqual(expected);
   expect(fills('.sw-swatch')).toEqual(expected);
-  // The second dozen of functions has a line along the top.
-  const lined = [...page.querySelectorAll('.sw-toplines-1')];
-  expect(lined).toHaveLength(2);
+  // The second dozen of functions has a line along the top, and so have the others, which are as grey as (de)serialising.
+  const lined = [...page.querySelectorAll<HTMLElement>('.sw-toplines-1')];
+  expect(
+    lined.map(each => each.style.getPropertyValue('--sw-fill')).sort()
+  ).toEqual([
+    'var(--sw-fn-2)',
+    'var(--sw-fn-2)',
+    'var(--sw-fn-other)',
+    'var(--sw-fn-other)'
+  ]);
   // A task that is all computing, too.
   await done!();
   const { page: whole } = await shown(
