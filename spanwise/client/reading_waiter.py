@@ -25,7 +25,7 @@ _PATIENCE_SECONDS = 1.0
 
 SIGNALS: tuple[Any, ...] = tuple(signal.valid_signals())
 #: The call into C: for each signal the other one makes an enumeration of what it finds.
-_handler_of: Any = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+_HANDLER_OF: Any = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
 
 
 def has_handlers() -> bool:
@@ -36,7 +36,7 @@ def has_handlers() -> bool:
     """
     return threading.current_thread() is threading.main_thread() and any(
         callable(handler) and handler is not signal.default_int_handler
-        for handler in map(_handler_of, SIGNALS)
+        for handler in map(_HANDLER_OF, SIGNALS)
     )
 
 

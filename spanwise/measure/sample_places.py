@@ -2,8 +2,8 @@
 
 A look stands for a stretch of time, parts of samples are carried over from look to look, and a
 function begins with a part of one. So a second of a thread that is never idle may have got 103
-samples of 10 ms, and the one before it 98. They are moved where there is room, mostly to the
-second before, in which the time lies that they stand for::
+samples of 10 ms, and the one before it 98. They are moved where there is room: to a second before
+in which the function ran, too, else to the next one::
 
     second     7    8    9              7    8    9
     samples   98  103  100      ──▶   100  100  101 → 100, 1 in the next
@@ -38,6 +38,8 @@ class Places:
         self._interval = interval
         #: By thread: second → how many samples it has.
         self._filled: dict[int, dict[int, int]] = {}
+        #: By thread and function: its newest seconds.
+        self._own: dict[tuple[int, int], tuple[int, ...]] = {}
         #: The newest second when older ones were forgotten.
         self._forgotten = 0
 
@@ -49,7 +51,7 @@ class Places:
             if n <= 0:
                 continue
             filled = self._filled.setdefault(thread, {})
-            for at in self._nearest(second):
+            for at in self._nearest(second, self._own_seconds(second, thread, rest[1])):
                 room = self._most(at) - filled.get(at, 0)
                 if room <= 0:
                     continue
@@ -65,8 +67,19 @@ class Places:
             self._forget(max(second for second, *_ in found))
         return found
 
-    def _nearest(self, second: int) -> Iterator[int]:
-        yield from range(second, second - 1 - _MOST_BACK, -1)
+    def _own_seconds(self, second: int, thread: int, function: int) -> tuple[int, ...]:
+        """The seconds in which the function has had samples of the thread, this one included."""
+        known = self._own.get((thread, function), ())
+        if second not in known:
+            known = self._own[thread, function] = (*known[-_MOST_BACK:], second)
+        return known
+
+    def _nearest(self, second: int, own: tuple[int, ...]) -> Iterator[int]:
+        """Where to look for room: first where the function ran, so that it is told of there."""
+        yield second
+        yield from (at for at in reversed(own) if second - _MOST_BACK <= at < second)
+        yield from range(second + 1, second + 2)
+        yield from range(second - 1, second - 1 - _MOST_BACK, -1)
         while True:
             second += 1
             yield second
@@ -89,3 +102,4 @@ class Places:
             for thread, filled in self._filled.items()
         }
         self._filled = {thread: filled for thread, filled in left.items() if filled}
+        self._own = {key: own for key, own in self._own.items() if own[-1] > oldest}

@@ -75,6 +75,19 @@ def test_samples_that_fit_stay_where_they_are() -> None:
     assert places.place({key(6): 100, key(10): 104}) == {key(6): 100, key(10): 100, key(11): 4}
 
 
+def test_no_function_has_samples_in_a_second_in_which_it_did_not_run() -> None:
+    """Else it is told of where it cannot have been: that thread ran another one there."""
+    places = Places(INTERVAL)
+    begun = places.place({key(6, function=2): 50, key(7): 101, key(8): 40})
+    assert begun == {key(6, function=2): 50, key(7): 100, key(8): 41}
+    # It ends there, and another goes on.
+    assert places.place({key(9): 60, key(9, function=2): 43}) == {
+        **{key(9): 60, key(9, function=2): 40},
+        **{key(6, function=2): 3},
+    }
+    assert places.place({key(10): 101}) == {key(10): 100, key(8): 1}
+
+
 def test_what_is_known_of_seconds_and_threads_is_bounded() -> None:
     places = Places(INTERVAL)
     for second in range(2_000):
