@@ -78,7 +78,7 @@ class Places:
         """Where to look for room: first where the function ran, so that it is told of there."""
         yield second
         yield from (at for at in reversed(own) if second - _MOST_BACK <= at < second)
-        yield from range(second + 1, second + 2)
+        yield second + 1
         yield from range(second - 1, second - 1 - _MOST_BACK, -1)
         while True:
             second += 1

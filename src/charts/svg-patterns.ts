@@ -11,6 +11,13 @@ export function patternName(kind: string, inLanes = false): string {
   return inLanes ? `sw-${kind}-in-lanes` : `sw-${kind}`;
 }
 
+/** What fills a kind of time, in a picture whose `defs` have its pattern. */
+export function kindFill(kind: Kind, palette: Palette): string {
+  return KIND_PATTERNS[kind] === 'plain'
+    ? palette.kinds[kind]
+    : `url(#${patternName(kind)})`;
+}
+
 /**
  * For the `defs` of a picture: the patterns of those kinds that have one. The others are filled with their colour.
  *

@@ -7,6 +7,7 @@ import {
   type Svg,
   type SvgAttributes,
   svgElement,
+  svgFile,
   textNode
 } from '../charts/svg';
 import type { Palette } from '../charts/theme';
@@ -14,12 +15,57 @@ import { conditionsOf } from '../feed/selection';
 import type { ClusterInfo } from '../wire/panel-link';
 import { conditionText } from './chip-row';
 import type { Asked } from './panel-watch';
+import type { Picture } from './picture-file';
 
 /** Width of a text of 11 px. */
 export type TextWidth = (text: string) => number;
 
+/** A picture for a page, however narrow the panel is. */
+export const NARROWEST_PICTURE = 640;
+const PADDING = 12;
+
 /** One below the other. */
 export type Section = { readonly height: number; readonly svg: Svg };
+
+/**
+ * The file: its sections on the theme's background, with room around them.
+ *
+ * @param width - of the sections, in pixels.
+ */
+export function stacked(
+  title: string,
+  width: number,
+  sections: readonly Section[],
+  defs: readonly Svg[],
+  palette: Palette
+): Picture {
+  let y = PADDING;
+  const placed = sections.map(({ height, svg }) => {
+    const group = svgElement(
+      'g',
+      { transform: `translate(${PADDING} ${y})` },
+      svg
+    );
+    y += height;
+    return group;
+  });
+  const size = { width: width + 2 * PADDING, height: y + PADDING };
+  const svg = svgFile(
+    size,
+    title,
+    svgElement('defs', {}, ...defs),
+    svgElement('rect', {
+      ...size,
+      fill: solidColour(palette.background, '#ffffff')
+    }),
+    svgElement(
+      'g',
+      { 'font-family': palette.uiFont, 'font-size': 11 },
+      ...placed
+    )
+  );
+  return { ...size, svg };
+}
 
 export function titleSection(
   title: string,

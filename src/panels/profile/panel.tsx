@@ -14,7 +14,7 @@ import type { Hidden } from '../panel-states';
 import type { MenuItem } from '../panel-menu';
 import type { PanelState } from '../state-view';
 import { downloadPng, downloadSvg, type Picture } from '../picture-file';
-import { shownOf, textWidthOf } from '../picture-parts';
+import { NARROWEST_PICTURE, shownOf, textWidthOf } from '../picture-parts';
 import { RadioGroup, SearchBox, ToolButton, ToolSelect } from '../toolbar';
 import { type Activity, activityOf } from './figure';
 import { FrameTreeView } from './frame-tree-view';
@@ -39,8 +39,6 @@ type GroupBy = 'all' | 'function' | 'worker' | 'span';
 type Order = 'left-heavy' | 'time';
 
 const MOST_NODES = 5000;
-/** A picture for a page, however narrow the panel is. */
-const NARROWEST_PICTURE = 640;
 
 export class ProfilePanel extends SpanwisePanel<ProfileResult> {
   private _groupBy: GroupBy;

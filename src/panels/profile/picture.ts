@@ -9,13 +9,13 @@
  */
 import type { Trans } from '../../base/trans';
 import { SvgInk } from '../../charts/ink';
-import { KIND_PATTERNS } from '../../charts/palette';
-import { joined, solidColour, svgElement, svgFile } from '../../charts/svg';
-import { patternName, patternsOf } from '../../charts/svg-patterns';
+import { joined, svgElement } from '../../charts/svg';
+import { kindFill, patternsOf } from '../../charts/svg-patterns';
 import type { Palette } from '../../charts/theme';
 import type { Picture } from '../picture-file';
 import {
   type Section,
+  stacked,
   type TextWidth,
   titleSection,
   write
@@ -25,7 +25,6 @@ import { paintFrames } from './frame-painter';
 import type { Found, FrameTree } from './rows';
 import type { LegendLine } from './legend';
 
-const PADDING = 12;
 /** A row of frames, as in a panel of middling height. */
 const ROW_HEIGHT = 22;
 const LEGEND_LINE = 18;
@@ -52,39 +51,17 @@ const PATTERNED = ['core', 'gil', 'blocked', 'import', 'compute'] as const;
 
 export function pictureOf(parts: PictureParts): Picture {
   const { palette } = parts;
-  const width = parts.width + 2 * PADDING;
-  const sections = [
-    titleSection(parts.title, parts.subtitle, palette),
-    framesSection(parts),
-    legendSection(parts)
-  ];
-  let y = PADDING;
-  const placed = sections.map(({ height, svg }) => {
-    const group = svgElement(
-      'g',
-      { transform: `translate(${PADDING} ${y})` },
-      svg
-    );
-    y += height;
-    return group;
-  });
-  const height = y + PADDING;
-  const svg = svgFile(
-    { width, height },
+  return stacked(
     parts.title,
-    svgElement('defs', {}, ...patternsOf(PATTERNED, palette)),
-    svgElement('rect', {
-      width,
-      height,
-      fill: solidColour(palette.background, '#ffffff')
-    }),
-    svgElement(
-      'g',
-      { 'font-family': palette.uiFont, 'font-size': 11 },
-      ...placed
-    )
+    parts.width,
+    [
+      titleSection(parts.title, parts.subtitle, palette),
+      framesSection(parts),
+      legendSection(parts)
+    ],
+    patternsOf(PATTERNED, palette),
+    palette
   );
-  return { width, height, svg };
 }
 
 function framesSection(parts: PictureParts): Section {
@@ -92,9 +69,7 @@ function framesSection(parts: PictureParts): Section {
   const { shapes, rows } = icicle(tree, focus, parts.width);
   const ink = new SvgInk(parts.textWidth);
   paintFrames(ink, { ...parts, shapes, height: ROW_HEIGHT }, kind =>
-    KIND_PATTERNS[kind] === 'plain'
-      ? palette.kinds[kind]
-      : `url(#${patternName(kind)})`
+    kindFill(kind, palette)
   );
   return { height: rows * ROW_HEIGHT + 8, svg: ink.drawn };
 }
@@ -126,10 +101,7 @@ function legendSection({
             y: y + 4,
             width: SWATCH,
             height: SWATCH,
-            fill:
-              KIND_PATTERNS[mark.kind] === 'plain'
-                ? palette.kinds[mark.kind]
-                : `url(#${patternName(mark.kind)})`
+            fill: kindFill(mark.kind, palette)
           }),
           text
         ]);

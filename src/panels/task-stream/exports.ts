@@ -19,7 +19,7 @@ import type { PanelContext } from '../panel-context';
 import type { MenuItem } from '../panel-menu';
 import type { Asked } from '../panel-watch';
 import { downloadPng, downloadSvg, type Picture } from '../picture-file';
-import { shownOf, textWidthOf } from '../picture-parts';
+import { NARROWEST_PICTURE, shownOf, textWidthOf } from '../picture-parts';
 import { tableAsCsv } from '../table-twin';
 import { standings } from '../worker-standing';
 import { type AllTasks, allTasks, MOST_TASKS, TooManyTasks } from './all-tasks';
@@ -65,8 +65,6 @@ interface IExportSource {
 /** Device pixels a pixel: boxes have the edges that they have on a sharp screen. */
 const PIXEL_RATIO = 2;
 const GUTTER = 112;
-/** A picture for a page, however narrow the panel is. */
-const NARROWEST = 640;
 const LANE_HEIGHT = 24;
 /** From so many lanes on they have half of the height. */
 const MANY_LANES = 64;
@@ -102,7 +100,10 @@ async function pictureFrom(
 ): Promise<readonly [fileName: string, picture: Picture]> {
   const before = sourceNow();
   const { model } = before;
-  const width = Math.max(NARROWEST, Math.floor(before.width) - GUTTER - 24);
+  const width = Math.max(
+    NARROWEST_PICTURE,
+    Math.floor(before.width) - GUTTER - 24
+  );
   const found = await withNotice(
     before.trans.__('Waiting for the tasks in view…'),
     before.trans,

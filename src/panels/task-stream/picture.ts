@@ -13,16 +13,14 @@
 import { elided } from '../../charts/elided-text';
 import { SvgInk } from '../../charts/ink';
 import { hatchSeceded, markFailed, struckLine } from '../../charts/lane-fills';
-import { KIND_PATTERNS } from '../../charts/palette';
 import {
   fillOf,
   joined,
   solidColour,
   type Svg,
-  svgElement,
-  svgFile
+  svgElement
 } from '../../charts/svg';
-import { patternName, patternsOf } from '../../charts/svg-patterns';
+import { kindFill, patternName, patternsOf } from '../../charts/svg-patterns';
 import {
   functionColour,
   type Palette,
@@ -33,6 +31,7 @@ import type { TileData } from '../../feed/feed-types';
 import {
   measuring,
   type Section,
+  stacked,
   type TextWidth,
   titleSection,
   write
@@ -78,7 +77,6 @@ type PictureParts = {
   readonly textWidth: TextWidth;
 };
 
-const PADDING = 12;
 const STRIP_HEIGHT = 36;
 const AXIS_HEIGHT = 20;
 const LEGEND_LINE = 18;
@@ -91,48 +89,24 @@ const PATTERNED = ['transfer', 'disk', 'import'] as const;
 export function pictureOf(parts: PictureParts): Picture {
   const { scene, gutter } = parts;
   const { palette } = scene;
-  const width = gutter + scene.width + 2 * PADDING;
-  const sections = [
-    titleSection(parts.title, parts.subtitle, palette),
-    wholeSection(parts),
-    axisSection(parts),
-    bandsSection(parts),
-    lanesSection(parts),
-    legendSection(parts)
-  ];
-  let y = PADDING;
-  const placed = sections.map(({ height, svg }) => {
-    const group = svgElement(
-      'g',
-      { transform: `translate(${PADDING} ${y})` },
-      svg
-    );
-    y += height;
-    return group;
-  });
-  const height = y + PADDING;
-  const svg = svgFile(
-    { width, height },
+  return stacked(
     parts.title,
-    svgElement(
-      'defs',
-      {},
+    gutter + scene.width,
+    [
+      titleSection(parts.title, parts.subtitle, palette),
+      wholeSection(parts),
+      axisSection(parts),
+      bandsSection(parts),
+      lanesSection(parts),
+      legendSection(parts)
+    ],
+    [
       ...patternsOf(PATTERNED, palette),
       ...patternsOf(PATTERNED, palette, scene.pixelRatio),
       clipOf(scene)
-    ),
-    svgElement('rect', {
-      width,
-      height,
-      fill: solidColour(palette.background, '#ffffff')
-    }),
-    svgElement(
-      'g',
-      { 'font-family': palette.uiFont, 'font-size': 11 },
-      ...placed
-    )
+    ],
+    palette
   );
-  return { width, height, svg };
 }
 
 function wholeSection(parts: PictureParts): Section {
@@ -418,10 +392,7 @@ function swatchSvg(
     return [
       svgElement('rect', {
         ...place,
-        fill:
-          KIND_PATTERNS[kind] === 'plain'
-            ? palette.kinds[kind]
-            : `url(#${patternName(kind)})`
+        fill: kindFill(kind, palette)
       })
     ];
   }
