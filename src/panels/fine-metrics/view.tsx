@@ -16,6 +16,7 @@ import {
 import { type Mark, markOf, Swatch } from '../mark';
 import { legendOf, longest, seenOf, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
+import { useSteadyRows } from '../use-steady-rows';
 import {
   activityParts,
   type FunctionOrder,
@@ -27,7 +28,6 @@ import {
   idleParts,
   idleText,
   isPartOfAll,
-  keepOrder,
   movedRows,
   type Part,
   partName,
@@ -295,19 +295,14 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   const { result, order, isRunning, selection, trans, onShowAll } = props;
   const list = React.useRef<HTMLUListElement>(null);
   const { isOver, enter } = usePointerOver(list);
-  const shown = React.useRef<{
-    readonly by: string;
-    readonly keys: readonly string[];
-  }>({ by: '', keys: [] });
   const [card, setCard] = React.useState<string | null>(null);
   const timer = React.useRef(0);
-  let rows = functionRows(result, trans, order);
-  // New answers move no row from under the pointer; another unit or order may, since the user asked for it.
-  const by = `${result.unit} ${order}`;
-  if (isOver && shown.current.by === by) {
-    rows = keepOrder(rows, shown.current.keys, keyOf);
-  }
-  shown.current = { by, keys: rows.map(keyOf) };
+  const rows = useSteadyRows(
+    functionRows(result, trans, order),
+    `${result.unit} ${order}`,
+    isOver,
+    keyOf
+  );
   const whole = longest(rows.map(row => row.total));
   const picked = selection.filter.functions ?? [];
   const show = (key: string | null) => {

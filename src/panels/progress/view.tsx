@@ -4,10 +4,10 @@ import * as React from 'react';
 import { createElement } from '../../charts/shown-element';
 import type { SelectionModel } from '../../feed/selection';
 import type { ProgressResult, TaskCounts } from '../../wire/panel-link';
-import { keepOrder } from '../fine-metrics/rows';
 import { formatCount } from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
 import { usePointerOver } from '../use-pointer-over';
+import { useSteadyRows } from '../use-steady-rows';
 import {
   detailText,
   doneText,
@@ -72,16 +72,12 @@ function ByFunction(props: {
   const { result, order, selection, trans } = props;
   const list = React.useRef<HTMLUListElement>(null);
   const { isOver, enter } = usePointerOver(list);
-  const shown = React.useRef<{
-    readonly order: Order;
-    readonly keys: readonly string[];
-  }>({ order, keys: [] });
-  let rows = progressRows(result, order, trans);
-  // New answers move no row from under the pointer.
-  if (isOver && shown.current.order === order) {
-    rows = keepOrder(rows, shown.current.keys, row => row.key);
-  }
-  shown.current = { order, keys: rows.map(row => row.key) };
+  const rows = useSteadyRows(
+    progressRows(result, order, trans),
+    order,
+    isOver,
+    row => row.key
+  );
   const picked = selection.filter.functions ?? [];
   const all = result.functions.length + (result.others?.functions ?? 0);
   const title = trans.__('By function');

@@ -14,6 +14,7 @@ import {
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import { formatBytes, formatDuration, formatShare } from '../../format';
 import { legendOf, stackedBar } from '../figure';
+import { keepOrder } from '../../keep-order';
 import {
   activityParts,
   activityRows,
@@ -22,7 +23,6 @@ import {
   groupWord,
   headlineOf,
   idleParts,
-  keepOrder,
   looksOf,
   movedRows,
   type Part,

@@ -7,6 +7,7 @@ import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { BoxKind } from '../../../records/enumerations';
 import { formatBytes, formatDuration } from '../../format';
 import type { FineMetricsResult } from '../../../wire/panel-link';
+import { keepOrder } from '../../keep-order';
 import {
   activityRows,
   footText,
@@ -14,7 +15,6 @@ import {
   groupWord,
   headlineOf,
   idleParts,
-  keepOrder,
   movedRows,
   partsOf,
   tableOf,
