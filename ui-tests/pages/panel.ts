@@ -84,7 +84,10 @@ export class Panel {
     }
   }
 
-  /** As if its borders were dragged: it has another size until `during` is over. */
+  /**
+   * As if its borders were dragged: it has another size until `during` is over. Each size has a frame, as with a mouse: of two in one the
+   * panel is told the last, and what it scrolled for the first is lost with the room that there was between them.
+   */
   async inSize(
     size: { readonly width?: number; readonly height?: number },
     during: () => Promise<void>
@@ -105,8 +108,12 @@ export class Panel {
     try {
       await during();
     } finally {
-      await widget.evaluate(({ style }, cssText) => {
+      await widget.evaluate(async ({ style }, cssText) => {
         style.cssText = cssText;
+        // The size is told after the first frame's callbacks.
+        await new Promise<void>(resolve =>
+          requestAnimationFrame(() => requestAnimationFrame(() => resolve()))
+        );
       }, before);
     }
   }
