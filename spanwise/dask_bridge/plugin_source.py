@@ -1109,6 +1109,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         said = self._said(viewer, lease)
         if lease == 0.0:
             return said
+        # (before the rows: of what ends meanwhile a row is in this answer, or it runs still)
+        running = await self._executing(texts) if "executing" in want else None
         ring = self.ring
         lost, lost_from, lost_to = 0, 0.0, 0.0
         is_first = cursor < 0
@@ -1142,7 +1144,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         )
         spans = self._spans_of(rows, texts)
         fresh = request.get("fresh") is True
-        said.update(await self._states(state, set(want), fresh, spans, texts))
+        said.update(await self._states(state, set(want), fresh, spans, texts, running))
         said["texts"] = texts.texts
         said["now"] = time()
         return said
@@ -1277,7 +1279,7 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
         return self._state
 
     async def _states(
-        self, since: int, want: set, fresh: bool, spans: set[str], texts: Texts
+        self, since: int, want: set, fresh: bool, spans: set[str], texts: Texts, running: Any
     ) -> dict[str, Any]:
         now = monotonic()
         cannot: dict[str, str] = {}
@@ -1328,8 +1330,8 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
             ]
             if gone:
                 states["gone"] = _column_lists("gone", gone)
-        if "executing" in want:
-            states["executing"], left = await self._executing(texts)
+        if running is not None:
+            states["executing"], left = running
             if left > 0:
                 more["executing"] = left
         if "tasks" in want and since < 0:
@@ -1752,7 +1754,9 @@ class Bridge(SchedulerPlugin):  # type: ignore[misc]
                 paused = len(rows)
                 await asyncio.sleep(0)
             # (the seconds are those until the worker was seen: both as they are now)
-            running, seen = list(worker.executing.items()), float(worker.last_seen)
+            executing, seen = worker.executing.items(), float(worker.last_seen)
+            # (since then some have ended)
+            running = [each for each in executing if each[0].processing_on is worker]
             told = running[: _EXECUTING_ROWS - len(rows)]
             left += len(running) - len(told)
             on = texts(address)

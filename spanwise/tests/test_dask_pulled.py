@@ -288,12 +288,16 @@ def test_what_runs_is_told_as_of_one_moment() -> None:
     class Running:
         def __init__(self, number: int) -> None:
             self.key, self.group = f"inc-{number}", group
+            self.processing_on: Any = None
 
     tasks = [*map(Running, range(600))]
     workers = {
         name: SimpleNamespace(executing=dict.fromkeys(tasks_of, 1.0), last_seen=100.0)
         for name, tasks_of in (("a", tasks[:500]), ("b", tasks[500:]))
     }
+    for worker in workers.values():
+        for task in worker.executing:
+            task.processing_on = worker
     bridge = Bridge()
     bridge.scheduler = SimpleNamespace(workers=workers)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise.dask_bridge import running_tasks, thread_places
+from spanwise.dask_bridge.plugin_source import Bridge
+from spanwise.dask_bridge.pulled import read_answer
 from spanwise.dask_bridge.running_tasks import RunningTasks
 from spanwise.dask_bridge.thread_places import ThreadPlaces
 from spanwise.tests.dask_processes import DaskProcesses
@@ -95,6 +98,85 @@ def test_tasks_that_run_when_attaching_are_shown(
             assert [each["key"] for each in attached.get_task_stream()] == ["early"]
     finally:
         (tmp_path / "early").touch()
+
+
+def test_what_had_ended_when_attaching_does_not_run(
+    client: distributed.Client, tmp_path: Path
+) -> None:
+    """Though its worker has sent no heartbeat since then."""
+
+    def told_seconds(dask_scheduler: Any) -> float:
+        (worker,) = dask_scheduler.workers.values()
+        return max(worker.executing.values(), default=0.0)
+
+    async def be_silent(dask_worker: Any) -> None:
+        dask_worker.periodic_callbacks["heartbeat"].stop()
+
+    (future,) = submitted(client, tmp_path, "ended")
+    try:
+        until(
+            lambda: client.run_on_scheduler(told_seconds) > running_tasks.SHOWN_SECONDS,
+            "a heartbeat says how long it runs",
+        )
+        client.run(be_silent)
+    finally:
+        (tmp_path / "ended").touch()
+    future.result(timeout=LIMIT_SECONDS)
+    assert client.run_on_scheduler(told_seconds) > 0.0, "it is said still"
+    with spanwise.attach(client) as attached:
+        assert running(attached) == []
+        assert sum(each.running + each.inferred for each in attached.spans()) == 0
+        # Of what comes later the figures are as before.
+        client.submit(len, "abc", key="later").result(timeout=LIMIT_SECONDS)
+        assert [each["key"] for each in attached.get_task_stream()] == ["later"]
+        (span,) = [each for each in attached.spans() if each.tasks]
+        assert (span.name, span.exact, span.inferred) == (("default",), 1, 0)
+
+
+def test_what_ends_while_an_answer_is_made_runs_or_has_ended(tmp_path: Path) -> None:
+    async def compute() -> None:
+        async with (
+            distributed.Scheduler(
+                protocol="inproc://", dashboard=False, dashboard_address=":0"
+            ) as scheduler,
+            distributed.Worker(scheduler.address, local_directory=str(tmp_path)) as worker,
+            distributed.Client(scheduler.address, asynchronous=True) as client,
+        ):
+            worker.periodic_callbacks["heartbeat"].stop()
+            bridge = Bridge()
+            bridge.start(scheduler)
+            scheduler.add_plugin(bridge)
+            request = {"viewer": "v", "plugin": "", "cursor": -1, "state": -1, "limit": 100}
+            request |= {"lease": 120.0, "want": ["executing"]}
+
+            async def told() -> tuple[list[str], list[str]]:
+                pulled = read_answer(await bridge.answer(request))
+                request.update(plugin=pulled.plugin, cursor=pulled.cursor, state=pulled.state)
+                return pulled.states["executing"]["key"], pulled.rows.get("done", {}).get("key", [])
+
+            future = client.submit(held, str(tmp_path / "end"), key="held")
+            try:
+                while not worker.state.executing:
+                    await asyncio.sleep(0.01)
+                await worker.heartbeat()
+                assert await told() == (["held"], [])
+                take = bridge._rows
+
+                async def ending(*which: Any) -> Any:
+                    rows = await take(*which)
+                    (tmp_path / "end").touch()
+                    await future
+                    return rows
+
+                bridge._rows = ending
+                assert await told() == (["held"], [])
+                bridge._rows = take
+                assert await told() == ([], ["held"])
+            finally:
+                (tmp_path / "end").touch()
+                bridge.leave()
+
+    asyncio.run(compute())
 
 
 def test_a_cancelled_task_that_goes_on_is_not_told_by_dask(
