@@ -7,6 +7,7 @@ and only after everything that had been measured when the question was asked is 
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -588,6 +589,19 @@ def _each(given: Any, kind: type, says: str) -> list[Any]:
     return [int(each) for each in found] if kind is Integral else found
 
 
+#: Of a duration such as "2 min 30 s", as panels write it.
+_PIECE = re.compile(r"\s*([\d.]+\s*[a-zµ]+)")
+
+
+def _as_written(text: str) -> float:
+    """Seconds of a text that Dask reads, or that stands in a panel."""
+    pieces = _PIECE.findall(text)
+    if "".join(pieces).replace(" ", "") != text.replace(" ", ""):
+        return float(parse_timedelta(text))
+    read = (re.sub(r"min$", "m", piece).replace("µ", "u") for piece in pieces)
+    return sum(float(parse_timedelta(piece)) for piece in read)
+
+
 def moment(given: float | str | None, now: float) -> float | None:
     """Wall clock of ``given``; a text such as "500 ms" is that long before `now`.
 
@@ -601,7 +615,7 @@ def moment(given: float | str | None, now: float) -> float | None:
     )
     if isinstance(given, str):
         try:
-            return now - float(parse_timedelta(given))
+            return now - _as_written(given)
         except (TypeError, ValueError, LookupError):
             raise ValueError(says) from None
     of_any_kind: Any = given

@@ -314,10 +314,31 @@ def test_a_call_that_cannot_be_is_refused_at_once(client: LocalClient, call: str
     assert client.submit(double, 4, retries=np.int64(2), priority=0.5, workers=[]).result(60) == 8
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2 min", 120.0),
+        ("1 min 30 s", 90.0),
+        ("2 min 00.092 s", 120.092),
+        ("1 h 02 min", 3720.0),
+        ("25 µs", 25e-6),
+        ("30 minutes", 1800.0),
+    ],
+)
+def test_a_time_is_read_as_panels_write_it(text: str, seconds: float) -> None:
+    assert moment(text, 10_000.0) == pytest.approx(10_000.0 - seconds, abs=1e-9)
+
+
 def test_times_of_questions_are_numbers_or_how_long_ago() -> None:
     times: list[Any] = [None, 3, np.float32(0.5), "2 s"]
     assert [moment(each, 10.0) for each in times] == [None, 3, 0.5, 8]
-    no_times: list[tuple[Any, type[Exception]]] = [("yesterdayish", ValueError), ([1], TypeError)]
+    no_times: list[tuple[Any, type[Exception]]] = [
+        *(
+            (wrong, ValueError)
+            for wrong in ("yesterdayish", "5 parsecs", "2 min x", "min", "1.2.3 s")
+        ),
+        ([1], TypeError),
+    ]
     for wrong, error in no_times:
         with pytest.raises(error, match=r"^start and stop are seconds since the epoch, or"):
             moment(wrong, 10.0)
