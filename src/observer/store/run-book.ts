@@ -89,7 +89,8 @@ const LUMP_OF_STATUS: Readonly<Partial<Record<number, number>>> = {
  *     booked     deserialize 1 · thread-cpu 5 · core and blocked, or thread-noncpu: 2 · serialize 1.5 · other 0.5 (what no part explains)
  *
  * Parts are booked to their own span and function, the rest to the run's. Parts that ran behind other work (held = 0) took nobody's thread
- * and are not booked here. `other` may be a few hundred nanoseconds below 0: durations are float32, and the sum counts.
+ * and are not booked here. Durations are float32: where the parts are some hundred nanoseconds longer than their run, the last of them
+ * lacks these, and nothing is below 0.
  *
  * @param clip - book only what lies in this range; CPU time is then shared in proportion.
  * @param sign - −1 takes an earlier booking back.
@@ -115,7 +116,7 @@ export function bookRun(
     }
     anyHeld = true;
     const start = run.start + part.offset;
-    const ns = clippedNanoseconds(start, part.duration, clip);
+    const ns = Math.min(rest, clippedNanoseconds(start, part.duration, clip));
     rest -= ns;
     if (lump !== undefined) {
       sink(part.span, part.function, lump, sign * ns);
