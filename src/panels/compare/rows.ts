@@ -649,7 +649,7 @@ export function headline(
   if ('text' in found) {
     return found.text;
   }
-  const { lengths, faults, later, reused, undone, otherWork, waits } = found;
+  const { lengths, faults, later, reused, undone, otherWork, why } = found;
   const faultTexts = faults.flatMap(({ texts }) => texts);
   if (lengths === null) {
     return faultTexts.join(', ');
@@ -660,7 +660,7 @@ export function headline(
     ? trans.__('%1: %2', timesText(lengths, trans), said.join(', '))
     : withMore(
         soundText(sides, lengths, trans),
-        [...waits, ...said].join(', '),
+        [...why, ...said].join(', '),
         trans
       );
 }
@@ -679,7 +679,7 @@ export function shortHeadline(
   if ('text' in found) {
     return { line: found.text, details: [] };
   }
-  const { lengths, faults, later, reused, undone, otherWork, waits } = found;
+  const { lengths, faults, later, reused, undone, otherWork, why } = found;
   const faultTexts = faults.flatMap(({ texts }) => texts);
   if (lengths === null) {
     const [line = '', ...details] = faultTexts;
@@ -709,7 +709,7 @@ export function shortHeadline(
         ? { line: trans.__('No verdict: not the same work'), details: more }
         : {
             line: soundText(sides, lengths, trans),
-            details: [...waits, ...more]
+            details: [...why, ...more]
           };
 }
 
@@ -744,8 +744,8 @@ type Finding =
       readonly undone: readonly [boolean, boolean];
       /** Why they are not the same work; none: as far as is known they are. */
       readonly otherWork: readonly string[];
-      /** What differs where CPU does not; none: CPU does, or it is not known. */
-      readonly waits: readonly string[];
+      /** What differs, if it is not what functions compute; none: it is, or it is not known. */
+      readonly why: readonly string[];
     };
 
 function findingOf(sides: Sides, isFiltered: boolean, trans: Trans): Finding {
@@ -774,7 +774,7 @@ function findingOf(sides: Sides, isFiltered: boolean, trans: Trans): Finding {
           scope === 'runs' && !undone.includes(true)
             ? otherWorkTexts(sides, trans)
             : [],
-        waits: lengths === null ? [] : waitTexts(sides, lengths, trans)
+        why: lengths === null ? [] : whyTexts(sides, lengths, trans)
       };
 }
 
@@ -1292,23 +1292,61 @@ const WAITS = ['core', 'gil', 'blocked'] as const;
 const SMALL_PART = 0.1;
 const SMALL_CHANGE = 0.2;
 
-/**
- * Where one is faster or slower, and nearly as long on a CPU, which wait makes at least half of what threads were held less or more: an
- * edit need not have done that.
- */
-function waitTexts(
+/** Where one is faster or slower, what that comes from if it is not what the functions compute: an edit need not have done it. */
+function whyTexts(
   sides: Sides,
   { seconds: [before, after] }: Lengths,
   trans: Trans
 ): readonly string[] {
-  const change = (values: Pair) => differenceOf(values) ?? 0;
-  const cpu: Pair = each(sides, ({ metrics }) =>
-    secondsOf(metrics, ['thread-cpu'], /* not known with */ ['compute'])
-  );
-  const held = change(
+  const held = differenceOf(
     each(sides, ({ metrics }) =>
       metrics === null ? null : metrics.attributedNanoseconds / 1e9
     )
+  );
+  if (
+    held === null ||
+    areAboutTheSame([before, after]) ||
+    held * (after - before) <= 0
+  ) {
+    return [];
+  }
+  const imports = importTexts(sides, held, trans);
+  return imports.length > 0 ? imports : waitTexts(sides, held, trans);
+}
+
+/** Whether it makes at least half of what threads were held less or more. */
+function isMostOf(held: number, values: Pair): boolean {
+  return 2 * (differenceOf(values) ?? 0) * held >= held ** 2;
+}
+
+/** The cell that uses a library first has to import it. */
+function importTexts(
+  sides: Sides,
+  held: number,
+  trans: Trans
+): readonly string[] {
+  const imports = each(sides, ({ metrics }) =>
+    secondsOf(metrics, ['import'], [])
+  );
+  return isMostOf(held, imports)
+    ? [
+        trans.__(
+          'what differs most is importing modules, which each worker does once: %1 of thread time instead of %2',
+          formatDuration(imports[1]),
+          formatDuration(imports[0])
+        )
+      ]
+    : [];
+}
+
+/** Of two that were nearly as long on a CPU: which wait makes most of what threads were `held` less or more, in seconds. */
+function waitTexts(
+  sides: Sides,
+  held: number,
+  trans: Trans
+): readonly string[] {
+  const cpu: Pair = each(sides, ({ metrics }) =>
+    secondsOf(metrics, ['thread-cpu'], /* not known with */ ['compute'])
   );
   const cpuChange = differenceOf(cpu);
   const isSame = areAboutTheSame(cpu);
@@ -1316,9 +1354,7 @@ function waitTexts(
     cpuChange === null ||
     (!isSame &&
       (Math.abs(cpuChange) > SMALL_PART * Math.abs(held) ||
-        Math.abs(cpuChange) > SMALL_CHANGE * Math.min(cpu[0]!, cpu[1]!))) ||
-    areAboutTheSame([before, after]) ||
-    held * (after - before) <= 0
+        Math.abs(cpuChange) > SMALL_CHANGE * Math.min(cpu[0]!, cpu[1]!)))
   ) {
     return [];
   }
@@ -1328,9 +1364,7 @@ function waitTexts(
       isDivided(metrics) ? secondsOf(metrics, [wait], []) : null
     )
   }));
-  const most = waits.find(
-    ({ values }) => 2 * change(values) * held >= held ** 2
-  );
+  const most = waits.find(({ values }) => isMostOf(held, values));
   if (most === undefined) {
     return [];
   }

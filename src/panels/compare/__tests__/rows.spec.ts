@@ -608,6 +608,19 @@ describe('two runs', () => {
       ]);
     });
 
+    it('say that one of them had to import modules', () => {
+      const first = of('first', 9, 2, { import: 5, core: 2 });
+      expect(details(first, fast)).toEqual([
+        'what differs most is importing modules, which each worker does once: 0 s of thread time instead of 5.00 s'
+      ]);
+      // Also where the CPU of functions differs; not where it is less than half of it.
+      expect(details(fast, of('x', 9, 3, { import: 4, core: 2 }))).toEqual([
+        'what differs most is importing modules, which each worker does once: 4.00 s of thread time instead of 0 s'
+      ]);
+      expect(details(of('x', 9, 5, { import: 2, core: 2 }), fast)).toEqual([]);
+      expect(details(of('x', 4, 0, { import: 4 }), fast)).toEqual([]);
+    });
+
     it('say so where CPU differs by little of it, as on cores that others use, too', () => {
       const busy = of('busy', 9, 2.3, { core: 6.7 });
       expect(details(fast, busy)).toEqual([
