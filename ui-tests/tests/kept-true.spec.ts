@@ -208,11 +208,11 @@ client.run(let_go, workers=[0])`,
   for (const panel of panels) {
     await expect(panel.region.getByText(told)).toBeVisible();
   }
-  await expect(
-    stream.region.locator('.sw-TaskStream-workerHeader', {
-      hasText: 'worker 0'
-    })
-  ).toContainText('paused: memory full');
+  const lane = stream.region.locator('.sw-TaskStream-loneLane', {
+    hasText: 'worker 0'
+  });
+  await expect(lane.getByText('paused', { exact: true })).toBeVisible();
+  await expect(lane).toHaveAttribute('title', /paused: memory full/);
   await stream.tool('What to do').click();
   await expect(stream.region).toContainText('of 400 MiB are in use');
   await stream.tool('What to do').click();

@@ -24,7 +24,7 @@ import { tableAsCsv } from '../table-twin';
 import { standings } from '../worker-standing';
 import { type AllTasks, allTasks, MOST_TASKS, TooManyTasks } from './all-tasks';
 import { groupHeaders } from './lane-groups';
-import { HEADER_HEIGHT, layOutLanes } from './lane-layout';
+import { layOutLanes } from './lane-layout';
 import type { LaneScene } from './lane-scene';
 import type { TaskStreamModel } from './model';
 import { pictureOf } from './picture';
@@ -124,13 +124,11 @@ async function pictureFrom(
   const tiles = result.live
     ? found.tiles.map(each => tileUntil(each, end, lanesOfRunning))
     : found.tiles;
-  const { lanes, workers } = model.shown;
-  const isHigh = lanes.length <= MANY_LANES;
+  const { shown } = model;
   const layout = layOutLanes(
-    lanes,
-    workers,
+    shown,
     model.collapsedRows,
-    isHigh ? workers.length * HEADER_HEIGHT + lanes.length * LANE_HEIGHT : 0,
+    shown.lanes.length <= MANY_LANES ? Infinity : 0,
     LANE_HEIGHT
   );
   const { time } = answered;

@@ -12,7 +12,7 @@ import type { TileRows } from '../../feed/feed-types';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { formatCount, processesText, workerLabel } from '../format';
 import { stayedWorkers } from '../../records/stayed-workers';
-import type { Lane } from './lane-layout';
+import type { LaneRows } from './lane-layout';
 import {
   busySentence,
   busyText,
@@ -27,10 +27,9 @@ const MOST_WORKERS = 64;
 const MOST_GROUPS = 24;
 
 /** What has rows: lanes of workers, or groups that are told as workers of one lane. */
-export type Shown = {
+export type Shown = LaneRows & {
   readonly rows: TileRows | undefined;
-  readonly lanes: readonly Lane[];
-  readonly workers: readonly number[];
+  readonly headed: ReadonlySet<number>;
 };
 
 /** How many workers are in a group: 10, 20, 50, 100, 200 …; 0: each has its lanes. */
@@ -76,6 +75,13 @@ function presentFirst(
   ];
 }
 
+/** Their lanes may come one by one: they keep their form meanwhile. */
+function ofSeveralThreads({ workers }: TaskStreamResult): ReadonlySet<number> {
+  return new Set(
+    workers.filter(({ threads }) => threads > 1).map(({ worker }) => worker)
+  );
+}
+
 /** @param opened - a worker of the group that is opened; null: none is. */
 export function shownLanes(
   result: TaskStreamResult,
@@ -87,7 +93,8 @@ export function shownLanes(
     return {
       rows: undefined,
       lanes: result.lanes,
-      workers: presentFirst(result, workers)
+      workers: presentFirst(result, workers),
+      headed: ofSeveralThreads(result)
     };
   }
   const rank = opened === null ? -1 : workers.indexOf(opened);
@@ -97,6 +104,7 @@ export function shownLanes(
     return {
       rows: { groupSize, group: null },
       workers: numbers,
+      headed: new Set(numbers),
       lanes: numbers.map(group => ({
         laneIndex: group as LaneIndex,
         worker: group,
@@ -110,6 +118,7 @@ export function shownLanes(
   return {
     rows: { groupSize, group },
     workers: own,
+    headed: ofSeveralThreads(result),
     lanes: result.lanes.filter(({ worker }) => wanted.has(worker))
   };
 }
@@ -232,8 +241,7 @@ export function groupHeaders(
       worker: group,
       name,
       text: parts.join(' · '),
-      explanation: busySentence(seconds, capacity, unknown, trans),
-      standing: ''
+      explanation: busySentence(seconds, capacity, unknown, trans)
     };
   });
 }

@@ -21,12 +21,7 @@ import {
 import { failedInView } from './failed-in-view';
 import { axisTicks, bandShapes } from './figure';
 import { BAND_HEIGHT, paintAxis, paintBands } from './frame-painter';
-import {
-  HEADER_HEIGHT,
-  laneAt,
-  type LaneLayout,
-  layOutLanes
-} from './lane-layout';
+import { laneAt, type LaneLayout, layOutLanes } from './lane-layout';
 import { LanePainter } from './lane-painter';
 import { laneBox, type LaneScene } from './lane-scene';
 import type { TaskStreamModel } from './model';
@@ -55,6 +50,7 @@ export class LanesDrawing implements IDisposable {
   private _width = 0;
   private _height = 0;
   private _gutter = 0;
+  private _keptLane: LaneIndex | null = null;
   private _tiles: TileRange = { level: 0, first: 0, count: 0 };
   /** Which rows and tasks the bitmaps are of. */
   private _drawn = '';
@@ -341,14 +337,20 @@ export class LanesDrawing implements IDisposable {
 
   /** How far the lanes must scroll for that of the selected task, which its drawer would push out of sight; null: it is on none. */
   private _beyondSight(): number | null {
+    const laneIndex = this._selectedLane();
+    return laneIndex === null ? null : this._laneBeyondSight(laneIndex);
+  }
+
+  private _selectedLane(): LaneIndex | null {
     const run = this._selection.selectedRun;
     const box =
       run === null ? null : boxOfRun(this._model.tilesHere(this._tiles), run);
     const place = this._model.selectedPlace;
-    const laneIndex =
+    return (
       box?.tile.laneIndex[box.row] ??
-      (place?.run === run ? place?.laneIndex : undefined);
-    return laneIndex === undefined ? null : this._laneBeyondSight(laneIndex);
+      (place?.run === run ? place?.laneIndex : undefined) ??
+      null
+    );
   }
 
   /** Scrolls as little as it must for a lane to be in sight. */
@@ -361,15 +363,18 @@ export class LanesDrawing implements IDisposable {
 
   private _laneBeyondSight(wanted: LaneIndex): number | null {
     const { workers, laneHeight } = this._layout;
-    const lane = workers
-      .flatMap(worker => worker.lanes)
-      .find(({ laneIndex }) => laneIndex === wanted);
-    if (lane === undefined) {
+    const found = workers
+      .flatMap(({ lanes, headerHeight }) =>
+        lanes.map(lane => ({ lane, headerHeight }))
+      )
+      .find(({ lane }) => lane.laneIndex === wanted);
+    if (found === undefined) {
       return null;
     }
+    const { lane, headerHeight } = found;
     const { scrollTop = 0 } = this._canvases?.scroller ?? {};
     // (the head of its worker lies over the first)
-    const above = lane.top - HEADER_HEIGHT - scrollTop;
+    const above = lane.top - headerHeight - scrollTop;
     const below = lane.top + laneHeight - scrollTop - this._height;
     return above < 0 ? above : Math.max(0, Math.min(above, below));
   }
@@ -380,13 +385,9 @@ export class LanesDrawing implements IDisposable {
     if (canvases === null || result === null) {
       return;
     }
-    const { lanes, workers, rows } = this._model.shown;
-    const next = layOutLanes(
-      lanes,
-      workers,
-      this._model.collapsedRows,
-      this._height
-    );
+    const { shown } = this._model;
+    const { rows } = shown;
+    const next = layOutLanes(shown, this._model.collapsedRows, this._height);
     const filter = JSON.stringify(this._model.filter);
     const drawn = `${rows?.groupSize} ${rows?.group} ${filter}`;
     if (drawn !== this._drawn) {
@@ -402,6 +403,7 @@ export class LanesDrawing implements IDisposable {
         (row, index) =>
           row.worker === this._layout.workers[index]?.worker &&
           row.collapsed === this._layout.workers[index]?.collapsed &&
+          row.headerHeight === this._layout.workers[index]?.headerHeight &&
           row.lanes.length === this._layout.workers[index]?.lanes.length &&
           row.lanes.every(
             ({ laneIndex }, place) =>
@@ -409,8 +411,38 @@ export class LanesDrawing implements IDisposable {
           )
       );
     if (!isSame) {
+      this._keptLane = this._laneToKeep(next);
       this._layout = next;
       this._laidOut.emit();
+    }
+  }
+
+  /** The lane that must stay in sight: that of the selected task, else one of a worker that has got a header, or lost it. */
+  private _laneToKeep(next: LaneLayout): LaneIndex | null {
+    const selected = this._selectedLane();
+    if (selected !== null && this._laneBeyondSight(selected) === 0) {
+      return selected;
+    }
+    const before = new Map(this._layout.workers.map(row => [row.worker, row]));
+    const turned = next.workers.filter(
+      ({ worker, headerHeight, collapsed }) =>
+        before.get(worker)?.collapsed === collapsed &&
+        before.get(worker)?.headerHeight !== headerHeight
+    );
+    const lanes = turned.flatMap(
+      ({ worker }) => before.get(worker)?.lanes ?? []
+    );
+    const seen = lanes.find(
+      ({ laneIndex }) => this._laneBeyondSight(laneIndex) === 0
+    );
+    return seen?.laneIndex ?? null;
+  }
+
+  /** To be called when the page has the rows of the layout. */
+  keepInSight(): void {
+    if (this._keptLane !== null) {
+      this.bringLane(this._keptLane);
+      this._keptLane = null;
     }
   }
 

@@ -17,7 +17,6 @@ import type { Standing } from '../worker-standing';
 import { bandAt, bandShapes } from './figure';
 import { BAND_HEIGHT } from './frame-painter';
 import { HoverCard } from './hover-card';
-import { HEADER_HEIGHT } from './lane-layout';
 import { groupHeaders, laneGroups } from './lane-groups';
 import { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
@@ -36,6 +35,7 @@ import {
 } from './rows';
 import { standingTexts } from './standing-texts';
 import { WholeRun } from './whole-run';
+import { LoneLaneHead, WorkerHead } from './worker-head';
 
 type LanesViewProps = {
   readonly model: TaskStreamModel;
@@ -95,11 +95,14 @@ export function LanesView(props: LanesViewProps): JSX.Element {
     };
   }, [drawing, pointer]);
 
+  const { layout } = drawing;
+  // (before they are rendered there may be no room to scroll to)
+  React.useLayoutEffect(() => drawing.keepInSight(), [drawing, layout]);
+
   const result = model.result;
   if (result === null) {
     return <div className="sw-TaskStream-chart" />;
   }
-  const layout = drawing.layout;
   const { showsGroups } = model;
   const headers = new Map(
     (showsGroups
@@ -194,47 +197,35 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                 className="sw-TaskStream-worker"
                 style={{ height: worker.height }}
               >
-                <div
-                  className="sw-TaskStream-workerHeader"
-                  style={{ height: HEADER_HEIGHT }}
-                >
-                  <button
-                    type="button"
-                    className="sw-TaskStream-workerName"
-                    tabIndex={-1}
-                    aria-expanded={!worker.collapsed && !showsGroups}
-                    title={header?.name}
-                    onClick={() => toggle(worker.worker)}
-                  >
-                    <span aria-hidden="true">
-                      {worker.collapsed || showsGroups ? '▸' : '▾'}
-                    </span>{' '}
-                    {header?.name ?? worker.worker}
-                  </button>
-                  {header !== undefined && header.standing !== '' && (
-                    <span className="sw-TaskStream-workerStanding">
-                      {header.standing}
-                    </span>
-                  )}
-                  <span
-                    className="sw-TaskStream-workerText"
-                    title={header?.explanation}
-                  >
-                    {header?.text}
-                  </span>
-                </div>
-                {worker.lanes.map(lane => (
-                  <LaneName
-                    key={lane.laneIndex}
-                    text={
-                      showsGroups
-                        ? trans.__('all threads')
-                        : laneText(lane, trans)
-                    }
-                    isBeside={lane.beside !== undefined}
+                {worker.headerHeight === 0 ? (
+                  <LoneLaneHead
+                    worker={worker.worker}
+                    header={header}
                     height={layout.laneHeight}
+                    onToggle={() => toggle(worker.worker)}
                   />
-                ))}
+                ) : (
+                  <>
+                    <WorkerHead
+                      worker={worker.worker}
+                      header={header}
+                      isFolded={worker.collapsed || showsGroups}
+                      onToggle={() => toggle(worker.worker)}
+                    />
+                    {worker.lanes.map(lane => (
+                      <LaneName
+                        key={lane.laneIndex}
+                        text={
+                          showsGroups
+                            ? trans.__('all threads')
+                            : laneText(lane, trans)
+                        }
+                        isBeside={lane.beside !== undefined}
+                        height={layout.laneHeight}
+                      />
+                    ))}
+                  </>
+                )}
               </div>
             );
           })}

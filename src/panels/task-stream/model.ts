@@ -106,7 +106,12 @@ export class TaskStreamModel extends Disposing {
   private _collapsed: ReadonlySet<number> = new Set();
   /** Of very many workers one of the group whose lanes are shown; null: each group has a row. */
   private _opened: number | null = null;
-  private _shown: Shown = { rows: undefined, lanes: [], workers: [] };
+  private _shown: Shown = {
+    rows: undefined,
+    lanes: [],
+    workers: [],
+    headed: new Set()
+  };
   private readonly _beside = new BesideLanes();
   private _besideOf: string | null = null;
   private readonly _changed = new Signal<this, void>(this);
@@ -213,13 +218,7 @@ export class TaskStreamModel extends Disposing {
 
   /** For how many rows of spans there is room, lanes considered. */
   get bandRoom(): number {
-    const { lanes, workers } = this._shown;
-    const left = heightBesideLanes(
-      lanes,
-      workers,
-      this.collapsedRows,
-      this._room
-    );
+    const left = heightBesideLanes(this._shown, this.collapsedRows, this._room);
     const { folded, unfolded } = BAND_LEVELS;
     const rows = Math.floor(left / BAND_HEIGHT);
     return Math.min(unfolded, Math.max(folded, rows));

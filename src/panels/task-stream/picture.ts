@@ -39,7 +39,7 @@ import {
 import type { Picture } from '../picture-file';
 import { axisTicks, bandShapes, stripShapes } from './figure';
 import { BAND_HEIGHT, placedLabels, stripColour } from './frame-painter';
-import { HEADER_HEIGHT } from './lane-layout';
+import { HEADER_HEIGHT, type WorkerRow } from './lane-layout';
 import type { LaneScene } from './lane-scene';
 import { crossSvg, lanesSvg } from './picture-lanes';
 import {
@@ -80,6 +80,8 @@ type PictureParts = {
 const STRIP_HEIGHT = 36;
 const AXIS_HEIGHT = 20;
 const LEGEND_LINE = 18;
+/** How much wider than others bold letters are. */
+const BOLDER = 1.1;
 const SWATCH = 10;
 /** Of the functions that have no colour of their own. */
 const OTHER = { slot: -1, round: 0 };
@@ -241,7 +243,10 @@ function lanesSection(parts: PictureParts): Section {
   const named = layout.workers.flatMap(worker => {
     const head = heads.get(worker.worker);
     const text = head === undefined ? String(worker.worker) : head.name;
-    const nameEnd = textWidth(text) * 1.1 + 12;
+    if (worker.headerHeight === 0) {
+      return loneLaneName(parts, worker, text);
+    }
+    const nameEnd = textWidth(text) * BOLDER + 12;
     return [
       svgElement('rect', {
         x: 0,
@@ -254,7 +259,7 @@ function lanesSection(parts: PictureParts): Section {
         'font-weight': 600
       }),
       write(
-        [head?.standing, head?.text].filter(Boolean).join(' · '),
+        [head?.standing?.text, head?.text].filter(Boolean).join(' · '),
         Math.max(gutter, nameEnd) + 6,
         worker.top + 13,
         palette.text,
@@ -285,6 +290,44 @@ function lanesSection(parts: PictureParts): Section {
       ...named
     ])
   };
+}
+
+/** As on the page: its name, and at the right of the gutter why it begins no task or how busy it was, as far as there is room. */
+function loneLaneName(
+  { scene, gutter, heads, textWidth }: PictureParts,
+  { worker, top }: WorkerRow,
+  name: string
+): Svg[] {
+  const { layout, palette } = scene;
+  const { brief, standing } = heads.get(worker) ?? {};
+  const measure = measuring(text => textWidth(text) * BOLDER);
+  const room = gutter - 8;
+  const figure = standing?.word ?? brief?.word ?? '';
+  const figureWidth = textWidth(figure) + 6;
+  const hasRoom = textWidth(name) * BOLDER + figureWidth <= room;
+  const isKept = standing !== undefined || hasRoom;
+  const y = top + layout.laneHeight / 2 + 4;
+  return [
+    write(
+      elided(measure, name, room - (isKept ? figureWidth : 0)),
+      4,
+      y,
+      palette.text,
+      palette,
+      { 'font-weight': 600 }
+    ),
+    ...(isKept
+      ? [
+          write(
+            figure,
+            gutter - figureWidth + 2,
+            y,
+            palette.secondaryText,
+            palette
+          )
+        ]
+      : [])
+  ];
 }
 
 const CLIP = 'sw-lanes';

@@ -45,6 +45,9 @@ import {
 
 // ------------------------------------------------------------------ workers
 
+/** Why a worker begins no task: in a few words, and in one for where there is little room. */
+export type StandingText = { readonly text: string; readonly word: string };
+
 export type WorkerHeader = {
   readonly worker: number;
   readonly name: string;
@@ -52,14 +55,16 @@ export type WorkerHeader = {
   readonly text: string;
   /** Of what its share is. */
   readonly explanation: string;
-  /** Why it begins no task, in a few words; '' if it does. */
-  readonly standing: string;
+  /** What of the text stands in a second line below the name, or in the room that a word has beside it; left out of groups. */
+  readonly brief?: { readonly line: string; readonly word: string };
+  /** Why it begins no task; left out: it does. */
+  readonly standing?: StandingText;
 };
 
 export function workerHeaders(
   result: TaskStreamResult,
   trans: Trans,
-  standings: ReadonlyMap<number, string> = new Map()
+  standings: ReadonlyMap<number, StandingText> = new Map()
 ): WorkerHeader[] {
   const running = runningSeconds(result);
   const uncounted = uncountedTasks(result);
@@ -71,10 +76,8 @@ export function workerHeaders(
       worker.busy + (running.get(worker.worker) ?? 0),
       capacity
     );
-    const parts = [
-      threadsText(worker.threads, trans),
-      busyText(seconds, capacity, unknown, trans)
-    ];
+    const busy = busyText(seconds, capacity, unknown, trans);
+    const parts = [threadsText(worker.threads, trans), busy];
     // The last memory and the limit of a worker that left no longer count.
     if (worker.memoryLimit > 0 && worker.left === null) {
       parts.push(
@@ -87,15 +90,24 @@ export function workerHeaders(
           : formatBytes(worker.memoryLimit)
       );
     }
-    if (worker.left !== null) {
-      parts.push(trans.__('left at %1', formatMoment(worker.left)));
+    const left =
+      worker.left === null
+        ? null
+        : trans.__('left at %1', formatMoment(worker.left));
+    if (left !== null) {
+      parts.push(left);
     }
+    const standing = standings.get(worker.worker);
     return {
       worker: worker.worker,
       name: workerLabel(worker.name, trans),
       text: parts.join(' · '),
       explanation: busySentence(seconds, capacity, unknown, trans),
-      standing: standings.get(worker.worker) ?? ''
+      brief:
+        left === null
+          ? { line: busy, word: formatShare(shareOf(seconds, capacity)) }
+          : { line: left, word: trans.__('left') },
+      ...(standing !== undefined && { standing })
     };
   });
 }

@@ -43,7 +43,7 @@ const { feed } = new ObservedPage({
       ? syntheticLog({
           runs,
           workers: Number(query.get('workers') ?? 4),
-          threadsPerWorker: 2,
+          threadsPerWorker: Number(query.get('threads') ?? 2),
           functions: 20,
           spans: 6,
           meanMilliseconds: Number(query.get('mean') ?? 40),

@@ -55,8 +55,8 @@ it('rows that are drawn take room from the lanes and none from each other', () =
     lanes: canvas()
   });
   expect(rowsOnPage()).toBe(3);
-  // A worker's head of 18 pixels and a lane of 28: five rows have room from 126 on.
-  height = 126;
+  // A lane of 28, which has the name of its worker: five rows have room from 108 on.
+  height = 108;
   ResizeObserverStub.resized();
   expect(rowsOnPage()).toBe(5);
   let changes = 0;
@@ -64,7 +64,7 @@ it('rows that are drawn take room from the lanes and none from each other', () =
   rendered = rowsOnPage();
   ResizeObserverStub.resized();
   expect([rowsOnPage(), changes]).toEqual([5, 0]);
-  height = 125;
+  height = 107;
   ResizeObserverStub.resized();
   expect(rowsOnPage()).toBe(4);
   drawing.dispose();

@@ -49,6 +49,7 @@ function sceneOf(tile: TileData): LaneScene {
           worker: 0,
           top: 0,
           height: 38,
+          headerHeight: 18,
           collapsed: false,
           lanes: [{ laneIndex: laneIndices([0])[0]!, thread: 0, top: 18 }]
         }

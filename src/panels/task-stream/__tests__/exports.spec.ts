@@ -255,6 +255,24 @@ describe('a picture', () => {
     );
   });
 
+  it('has the name of a worker of one lane, and how busy it was, beside that lane', async () => {
+    const texts = [...(await picture()).querySelectorAll('text')];
+    const places = (wanted: string) =>
+      texts
+        .filter(({ textContent }) => textContent === wanted)
+        .map(each => Number(each.getAttribute('y')));
+    const busy = texts.findIndex(
+      ({ textContent }) => textContent === '100\u00a0%'
+    );
+    expect(places('100\u00a0%')).toEqual(places('worker 1'));
+    expect(texts[busy - 1]!.textContent).toBe('worker 1');
+    expect(Number(texts[busy]!.getAttribute('x'))).toBeLessThan(112);
+    // Beside it nothing is called a thread: both that are so called are those of the other worker.
+    expect(places('thread 1')).toHaveLength(1);
+    // From lane to lane 24 pixels.
+    expect(places('worker 1')[0]! - places('thread 2')[0]!).toBe(24);
+  });
+
   it('has in its legend failed runs with their mark, which is seen on a dark ground too', async () => {
     for (const shade of ['light', 'dark'] as const) {
       saved.length = 0;

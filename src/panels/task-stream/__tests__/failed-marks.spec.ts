@@ -57,7 +57,11 @@ function sceneOf(
 ): LaneScene {
   const level = levelFor(view, WIDTH * pixelRatio);
   const result = ask(log, 'task-stream', { ended: true });
-  const layout = layOutLanes(result.lanes, [0], new Set(), 40);
+  const layout = layOutLanes(
+    { lanes: result.lanes, workers: [0] },
+    new Set(),
+    40
+  );
   return stillScene({
     view,
     width: WIDTH,

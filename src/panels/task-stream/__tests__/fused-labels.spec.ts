@@ -46,7 +46,13 @@ function tilesOf(run: Box, parts: readonly Box[]): TileData[] {
 /** The names as a picture has them, and where they stand; a pixel is a cell. */
 function namesIn(tiles: readonly TileData[]): Box[] {
   const lane = { laneIndex: laneIndices([0])[0]!, thread: 0, top: 18 };
-  const worker = { worker: 0, top: 0, height: 38, collapsed: false };
+  const worker = {
+    worker: 0,
+    top: 0,
+    height: 38,
+    headerHeight: 18,
+    collapsed: false
+  };
   const scene = stillScene({
     view: { from: 0, to: TILES * tileSeconds(LEVEL) },
     width: CELLS,

@@ -80,6 +80,7 @@ function sceneOf(tile: TileData, over: Partial<LaneScene> = {}): LaneScene {
           worker: 0,
           top: 0,
           height: 58,
+          headerHeight: 18,
           collapsed: false,
           lanes: [lane(0, 18), lane(1, 38)]
         }

@@ -24,8 +24,10 @@ const lane = (laneIndex: number, worker: number) => ({
 });
 const layout = {
   ...layOutLanes(
-    [lane(0, 0), lane(1, 0), lane(2, 1), lane(3, 1)] as never,
-    [0, 1],
+    {
+      lanes: [lane(0, 0), lane(1, 0), lane(2, 1), lane(3, 1)] as never,
+      workers: [0, 1]
+    },
     new Set(),
     36 + 4 * LANE_HEIGHT
   )

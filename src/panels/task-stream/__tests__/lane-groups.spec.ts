@@ -37,6 +37,16 @@ function many(count: number): TaskStreamResult {
 }
 
 describe('few workers', () => {
+  it('of several threads have headers, also while one lane of them is known', () => {
+    const result = many(3);
+    const workers = result.workers.map((each, i) => ({
+      ...each,
+      threads: i === 1 ? 1 : 2
+    }));
+    const { headed } = shownLanes({ ...result, workers }, null);
+    expect([...headed]).toEqual([0, 2]);
+  });
+
   it('are in the order of their numbers, those that have left below the others', () => {
     fc.assert(
       fc.property(
@@ -102,6 +112,7 @@ describe('groups of workers', () => {
     const result = many(130);
     const all = shownLanes(result, null);
     expect(all.rows).toEqual({ groupSize: 10, group: null });
+    expect([...all.headed]).toEqual(all.workers);
     expect(all.lanes.map(({ laneIndex }) => Number(laneIndex))).toEqual([
       ...Array(13).keys()
     ]);

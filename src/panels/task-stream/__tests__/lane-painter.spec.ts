@@ -61,6 +61,7 @@ function sceneOf(tile: TileData): LaneScene {
           worker: 0,
           top: 0,
           height: 38,
+          headerHeight: 18,
           collapsed: false,
           lanes: [{ laneIndex: laneIndex!, thread: 0, top: 18 }]
         }

@@ -111,6 +111,7 @@ function sceneOf(tile: TileData, pixelRatio: number): LaneScene {
           worker: 0,
           top: 0,
           height: LANES * LANE_HEIGHT,
+          headerHeight: 0,
           collapsed: false,
           lanes: [...laneIndices([0, 1, 2])].map((laneIndex, thread) => ({
             laneIndex,

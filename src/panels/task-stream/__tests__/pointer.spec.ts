@@ -131,7 +131,11 @@ beforeEach(() => {
   drawing = {
     width: 1000,
     gutter: 112,
-    layout: layOutLanes(result.lanes, [0, 1, 2, 3], new Set(), 400),
+    layout: layOutLanes(
+      { lanes: result.lanes, workers: [0, 1, 2, 3] },
+      new Set(),
+      400
+    ),
     tiles: { level: 20, first: 0, count: 1 },
     secondsAtX: (x: number) => secondsAt(model.view, 1000, x),
     hit: () => under,

@@ -159,13 +159,14 @@ describe('the header of a worker', () => {
   });
 
   it('says why it begins no task', () => {
-    const standings = new Map([[1, 'paused']]);
+    const paused = { text: 'paused: memory full', word: 'paused' };
+    const standings = new Map([[1, paused]]);
     const said = workerHeaders(result, english, standings);
     expect(said.map(({ worker, standing }) => [worker, standing])).toEqual([
-      [0, ''],
-      [1, 'paused'],
-      [2, ''],
-      [3, '']
+      [0, undefined],
+      [1, paused],
+      [2, undefined],
+      [3, undefined]
     ]);
   });
 });

@@ -39,7 +39,16 @@ function outlines(over: Partial<LaneScene>): (readonly [number, number])[] {
     layout: {
       laneHeight: 20,
       height: 80,
-      workers: [{ worker: 0, top: 0, height: 58, collapsed: false, lanes }]
+      workers: [
+        {
+          worker: 0,
+          top: 0,
+          height: 58,
+          headerHeight: 18,
+          collapsed: false,
+          lanes
+        }
+      ]
     },
     tiles: { level: LEVEL, first: 0, count: 1 },
     tileOf: () => tile,
