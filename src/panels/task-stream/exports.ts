@@ -150,7 +150,7 @@ async function pictureFrom(
     goesOnText: legendWord('cancelled, still running', trans),
     now: result.live ? end : null,
     selectedRun: context.selection.selectedRun,
-    selectedPlace: showsGroups ? null : model.selectedPlace,
+    selectedPlace: model.selectedRow,
     range: time !== 'all' && 'from' in time ? time : null
   };
   const boxes = boxesIn(scene, tiles);

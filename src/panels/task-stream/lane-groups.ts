@@ -156,6 +156,19 @@ export function laneGroups(
   return groups;
 }
 
+/** The group that has a lane's worker; null: there are no groups, or no such lane. */
+export function groupOfLane(
+  result: TaskStreamResult,
+  lane: LaneIndex
+): number | null {
+  const workers = workersInOrder(result);
+  const groupSize = groupSizeFor(workers.length);
+  const worker = result.lanes[lane]?.worker;
+  return groupSize === 0 || worker === undefined
+    ? null
+    : Math.floor(workers.indexOf(worker) / groupSize);
+}
+
 /** The lanes of a group's workers. */
 export function groupLanes(
   result: TaskStreamResult,

@@ -345,7 +345,7 @@ export class LanesDrawing implements IDisposable {
     const run = this._selection.selectedRun;
     const box =
       run === null ? null : boxOfRun(this._model.tilesHere(this._tiles), run);
-    const place = this._model.selectedPlace;
+    const place = this._model.selectedRow;
     return (
       box?.tile.laneIndex[box.row] ??
       (place?.run === run ? place?.laneIndex : undefined) ??
@@ -496,8 +496,7 @@ export class LanesDrawing implements IDisposable {
         goesOnText: this._goesOnText,
         now: model.isLive ? model.now : null,
         selectedRun: this._selection.selectedRun,
-        // (a group's row has boxes of many lanes)
-        selectedPlace: model.showsGroups ? null : model.selectedPlace,
+        selectedPlace: model.selectedRow,
         range: model.brush ?? chosenRange(this._selection)
       };
       const isComplete = this._painter.paint(lanes, scene);

@@ -62,6 +62,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         legendWord('cancelled, still running', trans)
       )
   );
+  const [reached, setReached] = React.useState<LaneIndex | null>(null);
   const [, redraw] = React.useReducer((count: number) => count + 1, 0);
   const scroller = React.useRef<HTMLDivElement>(null);
   const axis = React.useRef<HTMLCanvasElement>(null);
@@ -78,6 +79,14 @@ export function LanesView(props: LanesViewProps): JSX.Element {
       drawing.laidOut.disconnect(onLayout);
     };
   }, [model, drawing]);
+
+  React.useEffect(() => {
+    const onReached = (_: unknown, lane: LaneIndex | null) => setReached(lane);
+    pointer.reachedChanged.connect(onReached);
+    return () => {
+      pointer.reachedChanged.disconnect(onReached);
+    };
+  }, [pointer]);
 
   React.useEffect(() => {
     if (scroller.current && axis.current && bands.current && lanes.current) {
@@ -202,6 +211,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                     worker={worker.worker}
                     header={header}
                     height={layout.laneHeight}
+                    isReached={worker.lanes[0]?.laneIndex === reached}
                     onToggle={() => toggle(worker.worker)}
                   />
                 ) : (
@@ -221,6 +231,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                             : laneText(lane, trans)
                         }
                         isBeside={lane.beside !== undefined}
+                        isReached={lane.laneIndex === reached}
                         height={layout.laneHeight}
                       />
                     ))}
@@ -277,13 +288,16 @@ function laneNameOf(
 export function LaneName(props: {
   readonly text: string;
   readonly isBeside: boolean;
+  /** Keys have come to it. */
+  readonly isReached?: boolean;
   readonly height: number;
 }): JSX.Element {
-  const { text, isBeside, height } = props;
+  const { text, isBeside, isReached, height } = props;
   return (
     <div
       className="sw-TaskStream-laneName"
       data-beside={isBeside || undefined}
+      data-reached={isReached || undefined}
       style={{ height }}
       title={text}
     >

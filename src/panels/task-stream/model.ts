@@ -8,10 +8,11 @@ import type { JSONObject } from '@lumino/coreutils';
 import { type ISignal, Signal } from '@lumino/signaling';
 import { Disposing } from '../../feed/disposing';
 import type { IWatch, TileData } from '../../feed/feed-types';
+import type { LaneIndex } from '../../records/ids';
 import type { Filter, TaskStreamResult } from '../../wire/panel-link';
 import { BesideLanes } from './beside-lanes';
 import type { SelectedPlace } from './lane-scene';
-import { type Shown, shownLanes } from './lane-groups';
+import { groupOfLane, type Shown, shownLanes } from './lane-groups';
 import { BAND_HEIGHT } from './frame-painter';
 import { heightBesideLanes } from './lane-layout';
 import { BAND_LEVELS, type BandRow, placedBands, slotsByName } from './rows';
@@ -667,6 +668,24 @@ export class TaskStreamModel extends Disposing {
   /** Where the selected task ran: tiles show it only where it is wider than a cell. */
   get selectedPlace(): SelectedPlace | null {
     return this._selectedPlace;
+  }
+
+  /** The same in the rows that are shown: those of groups stand for many lanes. */
+  get selectedRow(): SelectedPlace | null {
+    const place = this._selectedPlace;
+    const row = place === null ? null : this.rowOf(place.laneIndex);
+    return place === null || row === null
+      ? null
+      : row === place.laneIndex
+        ? place
+        : { ...place, laneIndex: row };
+  }
+
+  /** The row that has a lane of the observer; null: there is none. */
+  rowOf(lane: LaneIndex): LaneIndex | null {
+    return this._result === null || !this.showsGroups
+      ? lane
+      : (groupOfLane(this._result, lane) as LaneIndex | null);
   }
 
   setSelectedPlace(place: SelectedPlace | null): void {

@@ -91,6 +91,8 @@ export class LanePointer {
   private _walk: Promise<void> = Promise.resolve();
   private _said: Said | null = null;
   private readonly _saidChanged = new Signal<this, Said | null>(this);
+  private _marked: LaneIndex | null = null;
+  private readonly _reachedChanged = new Signal<this, LaneIndex | null>(this);
   private readonly _details = new Map<number, RunDetail>();
   private readonly _hoveredChanged = new Signal<this, Hovered | null>(this);
 
@@ -106,6 +108,11 @@ export class LanePointer {
   /** That keys have come to the end of a lane, until the user goes on. */
   get saidChanged(): ISignal<this, Said | null> {
     return this._saidChanged;
+  }
+
+  /** The row that keys have come to, while they are used. */
+  get reachedChanged(): ISignal<this, LaneIndex | null> {
+    return this._reachedChanged;
   }
 
   /** What is hovered, or nothing. */
@@ -167,6 +174,7 @@ export class LanePointer {
     const element = this._element;
     this.leave();
     this._goOn();
+    this._mark(null);
     if (element !== null) {
       element.removeEventListener('pointerdown', this._onDown);
       element.removeEventListener('pointermove', this._onMove);
@@ -189,6 +197,7 @@ export class LanePointer {
       return;
     }
     this._goOn();
+    this._mark(null);
     this._press = {
       x: event.clientX,
       y: event.clientY,
@@ -263,6 +272,7 @@ export class LanePointer {
   /** Keys go elsewhere now, so nothing is to be selected here for one of before. */
   private readonly _onBlur = (): void => {
     this._goOn();
+    this._mark(null);
   };
 
   private readonly _onLeave = (): void => {
@@ -512,6 +522,7 @@ export class LanePointer {
       laneIndex: next.laneIndex,
       run: this._selection.selectedRun
     };
+    this._mark(next.laneIndex);
     void this._selectNear(next.laneIndex);
     const { clientHeight = 0 } = this._element ?? {};
     const laneHeight = this._drawing?.layout.laneHeight ?? 0;
@@ -571,9 +582,13 @@ export class LanePointer {
 
   private _select(run: RunDetail, laneIndex: LaneIndex | undefined): void {
     const place = placeOf(run);
-    const lane = laneIndex ?? place?.laneIndex;
+    const lane =
+      laneIndex ??
+      (place === null ? null : this._model.rowOf(place.laneIndex)) ??
+      undefined;
     this._reached =
       lane === undefined ? null : { laneIndex: lane, run: run.run };
+    this._mark(lane ?? null);
     // Before the selection: then the outline is drawn with it, and the drawer brings the lane into sight.
     this._model.setSelectedPlace(place);
     this._selection.select({ kind: 'run', run: run.run });
@@ -603,6 +618,13 @@ export class LanePointer {
     }
   }
 
+  private _mark(lane: LaneIndex | null): void {
+    if (lane !== this._marked) {
+      this._marked = lane;
+      this._reachedChanged.emit(lane);
+    }
+  }
+
   private get _lanes() {
     const workers = this._drawing?.layout.workers ?? [];
     return workers.flatMap(worker => worker.lanes);
@@ -616,10 +638,10 @@ export class LanePointer {
       return reached?.laneIndex;
     }
     const box = boxOfRun(this._tilesHere, run);
-    const place = this._model.selectedPlace;
+    const place = this._model.selectedRow;
     return box !== null
       ? (box.tile.laneIndex[box.row] as LaneIndex)
-      : place?.run === run && !this._model.showsGroups
+      : place?.run === run
         ? place.laneIndex
         : reached?.laneIndex;
   }

@@ -50,9 +50,13 @@ export function WorkerHead(props: HeadProps): JSX.Element {
 
 /** All that a header says is in its title, and said to screen readers. */
 export function LoneLaneHead(
-  props: Omit<HeadProps, 'isFolded'> & { readonly height: number }
+  props: Omit<HeadProps, 'isFolded'> & {
+    readonly height: number;
+    /** Keys have come to it. */
+    readonly isReached?: boolean;
+  }
 ): JSX.Element {
-  const { worker, header, height, onToggle } = props;
+  const { worker, header, height, isReached, onToggle } = props;
   const isRoomy = height >= ROOMY_LANE;
   const isWhole = isRoomy && header?.standing === undefined;
   const name = header?.name ?? String(worker);
@@ -63,6 +67,7 @@ export function LoneLaneHead(
     <div
       className="sw-TaskStream-loneLane"
       data-lines={isRoomy ? 2 : 1}
+      data-reached={isReached || undefined}
       style={{ height }}
       title={[name, whole, header?.explanation].filter(Boolean).join('\n')}
     >

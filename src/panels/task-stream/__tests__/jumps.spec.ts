@@ -83,6 +83,27 @@ it.each(['First', 'Last', 'Longest', 'Next failed'])(
   }
 );
 
+it('the lane that keys have come to is marked, until they go elsewhere', async () => {
+  await jump('First');
+  const lanes = inPanel('.sw-TaskStream-lanes');
+  const marked = () =>
+    [
+      ...panel.node.querySelectorAll('.sw-TaskStream-workers [data-reached]')
+    ].map(({ textContent }) => textContent);
+  expect(marked()).toEqual([]);
+  const before = new Set<string | null>();
+  for (const key of ['ArrowDown', 'ArrowDown']) {
+    await act(async () => {
+      lanes.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    });
+    expect(marked()).toHaveLength(1);
+    before.add(marked()[0]!);
+  }
+  expect(before).toEqual(new Set(['thread 2', 'thread 1']));
+  await act(async () => lanes.dispatchEvent(new FocusEvent('blur')));
+  expect(marked()).toEqual([]);
+});
+
 it('the drawer keeps the size that it was given, also after a reload', async () => {
   await jump('Longest');
   await act(async () => {

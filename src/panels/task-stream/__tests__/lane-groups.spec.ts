@@ -159,6 +159,24 @@ describe('groups of workers', () => {
 });
 
 describe('the model', () => {
+  it('has the selected task in the row that is shown of its lane', () => {
+    const model = new TaskStreamModel();
+    const result = many(1000);
+    model.setResult(result);
+    // Worker 123 is in the third group of fifty.
+    const { laneIndex } = result.lanes.find(({ worker }) => worker === 123)!;
+    const place = { run: 7, laneIndex, from: 1, to: 2 };
+    expect(model.selectedRow).toBeNull();
+    model.setSelectedPlace(place);
+    expect(model.selectedRow).toEqual({ ...place, laneIndex: 2 });
+    model.openGroup(123);
+    expect(model.selectedRow).toBe(place);
+    model.setResult(many(4));
+    model.setSelectedPlace({ ...place, laneIndex: 1 as LaneIndex });
+    expect(model.selectedRow?.laneIndex).toBe(1);
+    expect(model.rowOf(1 as LaneIndex)).toBe(1);
+  });
+
   it('asks for tiles of groups, and of the lanes of the one that is opened', () => {
     const model = new TaskStreamModel();
     const asked: unknown[] = [];

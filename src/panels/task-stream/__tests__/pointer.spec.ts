@@ -512,6 +512,45 @@ describe('the keys', () => {
     expect(await pressed('ArrowUp')).toBe(0);
   });
 
+  it('mark the lane that they have come to, until the pointer or another element is used', async () => {
+    const marks: (number | null)[] = [];
+    pointer.reachedChanged.connect((_, lane) => marks.push(lane as never));
+    const empty = drawnTile(['aaa', '', 'cc'], { level: 20, index: 0 });
+    known = empty;
+    model.tilesHere = () => [empty];
+    await pressed('ArrowDown');
+    // Here there is no task to be outlined.
+    await pressed('ArrowDown');
+    await pressed('ArrowDown');
+    await pressed('d');
+    expect(marks).toEqual([0, 1, 2]);
+    under = { ...box, run: 1 };
+    fire('pointerdown', at(100));
+    fire('pointerup', at(100));
+    await pressed('ArrowUp');
+    element.dispatchEvent(new FocusEvent('blur'));
+    expect(marks).toEqual([0, 1, 2, null, 1, null]);
+  });
+
+  it('go on in the row of groups where the selected task is', async () => {
+    const groups = [0, 1, 2].map(group => ({ laneIndex: group, top: 0 }));
+    Object.assign(drawing, { layout: { workers: [{ lanes: groups }] } });
+    Object.defineProperty(model, 'showsGroups', { get: () => true });
+    model.rowOf = lane => ((lane as number) >= 4 ? 2 : 1) as never;
+    const marks: unknown[] = [];
+    pointer.reachedChanged.connect((_, lane) => marks.push(lane));
+    model.tilesHere = () => [];
+    model.setSelectedPlace({
+      run: 2,
+      laneIndex: 1 as never,
+      from: 0,
+      to: 1
+    });
+    selection.select({ kind: 'run', run: 2 });
+    await pressed('ArrowDown');
+    expect(marks[0]).toBe(2);
+  });
+
   it('select in the lane they have come to when the observer has answered', async () => {
     let answer = () => {};
     answers = new Promise(resolve => (answer = resolve));
