@@ -140,7 +140,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       <Users {...props} cluster={cluster} />
       {props.notOf !== undefined && (
         <div className="sw-cluster-why" role="status">
-          {notOfSentence(props.notOf, trans)}
+          {notOfSentence(props.notOf, props.users.owner, trans)}
         </div>
       )}
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}

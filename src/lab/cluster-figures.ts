@@ -1,4 +1,5 @@
 /** Figures of a cluster that are shown in several places. */
+import { pathEnds } from '../base/path-ends';
 import type { Trans } from '../base/trans';
 import { processesText } from '../panels/format';
 import { stayedWorkers } from '../records/stayed-workers';
@@ -58,10 +59,18 @@ export function workersText(
   );
 }
 
-/** Whose a cluster is not: of a notebook that one works in, by the end of its path. */
-export function notOfSentence(notebook: string, trans: Trans): string {
-  return trans.__(
-    '%1 does not use this cluster.',
-    notebook.slice(notebook.lastIndexOf('/') + 1)
-  );
+/** Whose a cluster is not, of a notebook that one works in, and whose it is; by the ends of their paths. */
+export function notOfSentence(
+  notebook: string,
+  owner: string | undefined,
+  trans: Trans
+): string {
+  const ends = pathEnds(owner === undefined ? [notebook] : [notebook, owner]);
+  return owner === undefined
+    ? trans.__('%1 does not use this cluster.', ends.get(notebook)!)
+    : trans.__(
+        '%1 does not use this cluster, which is that of %2.',
+        ends.get(notebook)!,
+        ends.get(owner)!
+      );
 }

@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { launchIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import { createElement } from '../charts/shown-element';
+import { pathEnds } from '../base/path-ends';
 import { ToolButton } from '../panels/toolbar';
 import type { KernelClusters } from './kernel-clusters';
 import type { KernelCluster } from './kernel-snippet';
@@ -49,7 +50,9 @@ function Offer(
       aria-label={trans.__('Dask cluster %1', address)}
     >
       <div className="sw-cluster-line">
-        <span className="sw-cluster-name">{trans.__('Dask cluster')}</span>
+        <span className="sw-cluster-name" title={notebook}>
+          {trans.__('Dask cluster of %1', pathEnds([notebook]).get(notebook)!)}
+        </span>
         <span className="sw-cluster-spacer" />
         <ToolButton
           label={trans.__('Show Dask cluster %1', address)}

@@ -136,10 +136,23 @@ export class SidebarModel extends Disposing {
         );
   }
 
+  /** The notebook in front is the first of those that use it: of the others there may be no room for a name. */
   get users(): ClusterUsers {
-    return this.cluster === null
-      ? { owner: undefined, notebooks: [], programs: [] }
-      : this.usersOf(this.cluster);
+    if (this.cluster === null) {
+      return { owner: undefined, notebooks: [], programs: [] };
+    }
+    const users = this.usersOf(this.cluster);
+    const isInFront = (path: string) => path === this.notebookInFront;
+    return {
+      ...users,
+      notebooks: users.notebooks.toSorted(
+        (a, b) => Number(isInFront(b)) - Number(isInFront(a))
+      )
+    };
+  }
+
+  get ownedBy(): string | undefined {
+    return this.users.owner;
   }
 
   usersOf(cluster: ClusterInfo): ClusterUsers {

@@ -41,7 +41,7 @@ export class StatusItem extends ReactWidget {
   }
 
   render(): JSX.Element | null {
-    const { cluster: shown, running: cluster, notOf } = this._front;
+    const { cluster: shown, running: cluster, notOf, ownedBy } = this._front;
     if (cluster === null) {
       return null;
     }
@@ -72,7 +72,7 @@ export class StatusItem extends ReactWidget {
             ? [this._trans.__('The sidebar shows a cluster that has ended.')]
             : notOf === undefined
               ? []
-              : [notOfSentence(notOf, this._trans)]),
+              : [notOfSentence(notOf, ownedBy, this._trans)]),
           ...waitingLines(cluster, this._trans)
         ].join('\n')}
         onClick={this._onClick}

@@ -42,6 +42,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
           return newest?.state === 'ended' ? null : newest;
         },
         notOf: undefined,
+        ownedBy: undefined,
         changed: feed.clustersChanged
       },
       (translator ?? nullTranslator).load('spanwise'),

@@ -39,6 +39,8 @@ export interface IClusterInFront {
   readonly running: ClusterInfo | null;
   /** The notebook that one works in, if the cluster is not of it; undefined also where there is none. */
   readonly notOf: string | undefined;
+  /** The notebook that started the cluster; undefined: none did. */
+  readonly ownedBy: string | undefined;
   /** Another cluster, or its figures. */
   readonly changed: ISignal<unknown, unknown>;
 }

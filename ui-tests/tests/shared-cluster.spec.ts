@@ -59,9 +59,12 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
   await south.run(WORK);
 
   await test.step('both are in the card, and each has spans of its own', async () => {
-    for (const each of [south, north]) {
+    for (const [each, other] of [
+      [south, north],
+      [north, south]
+    ] as const) {
       await each.activate();
-      await expect(card).toContainText('used by north.ipynb, south.ipynb');
+      await expect(card).toContainText(`used by ${each.name}, ${other.name}`);
       await expect(lab.sidebar.span(each.name)).toBeVisible();
     }
     await expect(lab.sidebar.span('load')).toHaveCount(2);

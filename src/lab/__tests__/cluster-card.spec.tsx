@@ -550,6 +550,11 @@ describe('ClusterCard', () => {
       '<b>attach.ipynb does not use this cluster.'
     );
     expect(said()).not.toContain('does not use');
+    // Nor is it nobody's: it is said whose it is.
+    const own = clusterInfo({ notebook: { path: 'south/attach.ipynb' } });
+    expect(textOf(own, atRest, { notOf: 'north/attach.ipynb' })).toContain(
+      'north/attach.ipynb does not use this cluster, which is that of south/attach.ipynb.'
+    );
   });
 
   it('says what goes on beside it, and shows that by a click', () => {

@@ -68,6 +68,8 @@ it('says what cluster there is, and shows it by a click', async () => {
   const address = 'tcp://10.0.0.1:8786';
   const clusters = await clustersAt(address);
   const node = await shown(clusters, 'a.ipynb', onShow);
+  // The card above it may be of another notebook's cluster.
+  expect(node.textContent).toContain('Dask cluster of a.ipynb');
   expect(node.textContent).toContain('1 worker, 8 threads');
   expect(node.textContent).toContain(address);
   node.querySelector('button')!.click();

@@ -86,7 +86,8 @@ describe('SidebarModel', () => {
     feed.setClusters(inA, shared);
     model.turnTo({ notebook: 'b.ipynb' });
     expect(model.cluster).toBe(shared);
-    expect(model.users.notebooks).toEqual(['a.ipynb', 'b.ipynb']);
+    // There is room for one name: that of the notebook in front.
+    expect(model.users.notebooks).toEqual(['b.ipynb', 'a.ipynb']);
     model.choose(shared);
     expect(model.target).toEqual({ notebook: 'b.ipynb' });
     const ofB = model.context.selection;
@@ -389,6 +390,37 @@ describe('SidebarModel', () => {
     // Two runs are chosen from, and need no line.
     feed.setClusters(inA, { ...inB, notebook: { path: 'a.ipynb' } });
     expect(model.beside).toBeNull();
+  });
+
+  it('says what is recorded beside a shared cluster in the notebook in front, and in no other', () => {
+    const { feed, model } = setUp();
+    const client = (path: string) => ({
+      client: 1,
+      name: path,
+      joined: 1,
+      notebook: { path }
+    });
+    const shared = clusterInfo({
+      cluster: 's',
+      clients: [client('a.ipynb'), client('b.ipynb')]
+    });
+    const localIn = (path: string) =>
+      clusterInfo({
+        cluster: `local in ${path}`,
+        name: path,
+        kind: 'local',
+        startedAt: -1,
+        notebook: { path }
+      });
+    const [inFirst, inSecond] = [localIn('a.ipynb'), localIn('b.ipynb')];
+    feed.setClusters(shared, inFirst);
+    model.choose(shared);
+    model.turnTo({ notebook: 'b.ipynb' });
+    expect([model.cluster, model.beside]).toEqual([shared, null]);
+    feed.setClusters(shared, inFirst, inSecond);
+    expect(model.beside).toBe(inSecond);
+    model.turnTo({ notebook: 'a.ipynb' });
+    expect(model.beside).toBe(inFirst);
   });
 
   it('forgets the context of one run when it turns away', () => {

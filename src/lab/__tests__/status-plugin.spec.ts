@@ -128,7 +128,7 @@ it('names the cluster where it is not that of the notebook in front', async () =
   );
   expect(title().split('\n')).toEqual([
     `Spanwise: ${evil}`,
-    'two.ipynb does not use this cluster.'
+    'two.ipynb does not use this cluster, which is that of one.ipynb.'
   ]);
   // Its own came, or one is in its own notebook.
   feed.setClusters(one, { ...two, notebook: { path: 'work/two.ipynb' } });
