@@ -169,7 +169,7 @@ test('two notebooks share a cluster', async ({ lab }, info) => {
 
   await test.step('a kernel that is shut down leaves it', async () => {
     await printed(south, JOIN);
-    await expect(card).toContainText('used by north.ipynb, south.ipynb');
+    await expect(card).toContainText('used by south.ipynb, north.ipynb');
     await south.shutDown();
     await expect(card).toContainText(/used by north.ipynb(?!, south)/);
   });

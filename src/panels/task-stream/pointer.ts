@@ -655,10 +655,12 @@ export class LanePointer {
   private _collapse(): void {
     const workers = this._drawing?.layout.workers ?? [];
     const laneIndex = this._currentLane;
-    const worker =
-      workers.find(row =>
-        row.lanes.some(lane => lane.laneIndex === laneIndex)
-      ) ?? workers[0];
+    // (a folded one has no lanes there)
+    const known =
+      laneIndex === undefined
+        ? undefined
+        : this._model.result?.lanes[laneIndex]?.worker;
+    const worker = workers.find(row => row.worker === known) ?? workers[0];
     if (worker !== undefined && !this._model.showsGroups) {
       this._model.toggleWorker(worker.worker);
     }

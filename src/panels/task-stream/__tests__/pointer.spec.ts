@@ -512,6 +512,30 @@ describe('the keys', () => {
     expect(await pressed('ArrowUp')).toBe(0);
   });
 
+  it('fold the worker of the lane, and unfold it where it was', async () => {
+    await pressed('ArrowDown');
+    await pressed('ArrowDown');
+    await pressed('ArrowDown');
+    const { lanes } = model.result!;
+    const { worker } = lanes[2]!;
+    const first = lanes[0]!.worker;
+    expect(worker).not.toBe(first);
+    const layOut = () => {
+      Object.assign(drawing, {
+        layout: layOutLanes(
+          { lanes, workers: [0, 1, 2, 3] },
+          model.collapsed,
+          400
+        )
+      });
+    };
+    await pressed('c');
+    layOut();
+    expect([...model.collapsed]).toEqual([worker]);
+    await pressed('c');
+    expect([...model.collapsed]).toEqual([]);
+  });
+
   it('mark the lane that they have come to, until the pointer or another element is used', async () => {
     const marks: (number | null)[] = [];
     pointer.reachedChanged.connect((_, lane) => marks.push(lane as never));
