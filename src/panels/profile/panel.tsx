@@ -16,7 +16,7 @@ import type { PanelState } from '../state-view';
 import { downloadPng, downloadSvg, type Picture } from '../picture-file';
 import { NARROWEST_PICTURE, shownOf, textWidthOf } from '../picture-parts';
 import { RadioGroup, SearchBox, ToolButton, ToolSelect } from '../toolbar';
-import { type Activity, activityOf } from './figure';
+import { activityOf } from './figure';
 import { FrameTreeView } from './frame-tree-view';
 import { legendOf } from './legend';
 import { pictureOf } from './picture';
@@ -34,6 +34,7 @@ import {
 } from './rows';
 import { speedscopeOf } from './speedscope';
 import { ProfileView } from './view';
+import { WholeActivity } from './whole-activity';
 
 type GroupBy = 'all' | 'function' | 'worker' | 'span';
 type Order = 'left-heavy' | 'time';
@@ -49,8 +50,8 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
   private _paused: ProfileResult | null = null;
   private _made: FrameTree | null = null;
   private _logId: string | null = null;
-  /** The activity of the last answer without a time filter, drawn faded behind a chosen period. */
-  private _whole: Activity | null = null;
+  /** Of the context that the panel has. */
+  private _whole: WholeActivity;
 
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
@@ -60,6 +61,12 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
         ? groupBy
         : 'all';
     this._order = order === 'time' ? 'time' : 'left-heavy';
+    this._whole = this._newWhole();
+  }
+
+  override dispose(): void {
+    this._whole.dispose();
+    super.dispose();
   }
 
   override savedState(): JSONObject {
@@ -86,14 +93,35 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
   protected override onSnapshot(snapshot: Snapshot): void {
     if (snapshot.logId !== this._logId) {
       this._logId = snapshot.logId;
-      this._whole = null;
       this._paused = null;
       this._focusKey = null;
       this._selectedKey = null;
     }
-    if (snapshot.result.view === 'profile' && this.answered.time === 'all') {
-      this._whole = activityOf(snapshot.result);
+    if (this.answered.time === 'all') {
+      this._whole.tell(snapshot);
     }
+    this._followWhole(this.watch !== null);
+  }
+
+  protected override onWatching(isOn: boolean): void {
+    this._followWhole(isOn);
+  }
+
+  protected override onTurned(): void {
+    this._whole.dispose();
+    this._whole = this._newWhole();
+  }
+
+  private _newWhole(): WholeActivity {
+    return new WholeActivity(
+      this.context,
+      () => this.asking.filter,
+      () => this.update()
+    );
+  }
+
+  private _followWhole(isSeen: boolean): void {
+    this._whole.follow(isSeen && this.asking.time !== 'all');
   }
 
   protected override isEmpty(result: ProfileResult): Hidden | null {
@@ -207,7 +235,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
       <ProfileView
         tree={tree}
         activity={activityOf(shown)}
-        wholeActivity={this._whole}
+        wholeActivity={this._whole.of(this._logId ?? '')}
         time={this.context.selection.time}
         focus={this._node(tree, this._focusKey)}
         selected={this._node(tree, this._selectedKey)}
