@@ -20,7 +20,8 @@ const NAMES: readonly TableName[] = ['clients', 'spans', 'workers', 'lanes'];
 
 /**
  * The tables that each view looks at: without new rows of one of them only time changes the answer. But the Task Stream's memory of workers
- * is as new as the rest of its answer: rows of `memory` come all the time, also while no task runs.
+ * is as new as the rest of its answer: rows of `memory` come all the time, also while no task runs. (The panel has it from the list of
+ * clusters.)
  */
 const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   spans: [...WORK, 'progress'],

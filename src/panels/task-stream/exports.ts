@@ -21,6 +21,7 @@ import type { Asked } from '../panel-watch';
 import { downloadPng, downloadSvg, type Picture } from '../picture-file';
 import { NARROWEST_PICTURE, shownOf, textWidthOf } from '../picture-parts';
 import { tableAsCsv } from '../table-twin';
+import { processBytes } from '../worker-memory';
 import { standings } from '../worker-standing';
 import { type AllTasks, allTasks, MOST_TASKS, TooManyTasks } from './all-tasks';
 import { groupHeaders } from './lane-groups';
@@ -171,7 +172,8 @@ async function pictureFrom(
     : workerHeaders(
         result,
         trans,
-        standingTexts(standings(context.cluster.current), trans)
+        standingTexts(standings(context.cluster.current), trans),
+        processBytes(context.cluster.current)
       );
   const picture = pictureOf({
     title: source.title,

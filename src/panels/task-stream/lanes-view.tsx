@@ -45,6 +45,8 @@ type LanesViewProps = {
   readonly trans: TranslationBundle;
   /** Workers that begin no task. */
   readonly standings: ReadonlyMap<number, Standing>;
+  /** Bytes of the workers' processes. */
+  readonly processes: ReadonlyMap<number, number>;
   /** Whether it is an observation, without a cluster. */
   readonly isLocal: boolean;
   /** Whether what is shown was asked for with a range of time. */
@@ -116,7 +118,12 @@ export function LanesView(props: LanesViewProps): JSX.Element {
   const headers = new Map(
     (showsGroups
       ? groupHeaders(result, trans, props.isLocal)
-      : workerHeaders(result, trans, standingTexts(props.standings, trans))
+      : workerHeaders(
+          result,
+          trans,
+          standingTexts(props.standings, trans),
+          props.processes
+        )
     ).map(header => [header.worker, header])
   );
   const groups = showsGroups ? laneGroups(result, trans) : [];

@@ -21,6 +21,7 @@ import { SpanwisePanel } from '../panel';
 import type { PanelFace, PanelOptions } from '../panel-context';
 import { type MenuItem, openMenu } from '../panel-menu';
 import { SearchBox, ToolButton, ToolSelect } from '../toolbar';
+import { processBytes } from '../worker-memory';
 import { standings } from '../worker-standing';
 import {
   fitIcon,
@@ -257,6 +258,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           theme={this.context.theme}
           trans={this.trans}
           standings={standings(this.context.cluster.current)}
+          processes={processBytes(this.context.cluster.current)}
           isLocal={this.cluster?.kind === 'local'}
           hasRange={this.answered.time !== 'all'}
         />

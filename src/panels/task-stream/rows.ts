@@ -61,10 +61,12 @@ export type WorkerHeader = {
   readonly standing?: StandingText;
 };
 
+/** @param processes - bytes of the workers' processes now; of others than these the answer tells, as of its time. */
 export function workerHeaders(
   result: TaskStreamResult,
   trans: Trans,
-  standings: ReadonlyMap<number, StandingText> = new Map()
+  standings: ReadonlyMap<number, StandingText> = new Map(),
+  processes: ReadonlyMap<number, number> = new Map()
 ): WorkerHeader[] {
   const running = runningSeconds(result);
   const uncounted = uncountedTasks(result);
@@ -80,11 +82,12 @@ export function workerHeaders(
     const parts = [threadsText(worker.threads, trans), busy];
     // The last memory and the limit of a worker that left no longer count.
     if (worker.memoryLimit > 0 && worker.left === null) {
+      const held = processes.get(worker.worker) ?? worker.process;
       parts.push(
-        worker.process > 0
+        held > 0
           ? trans.__(
               '%1 of %2',
-              formatBytes(worker.process),
+              formatBytes(held),
               formatBytes(worker.memoryLimit)
             )
           : formatBytes(worker.memoryLimit)

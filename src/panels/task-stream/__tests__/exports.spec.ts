@@ -337,6 +337,26 @@ describe('a picture', () => {
     expect(saved[0]!.text).toContain('function load');
   });
 
+  it('has the memory that workers have now, as their heads do, though no task has run since', async () => {
+    const { workers } = clusterInfo();
+    const now = workers.map(each => ({
+      ...each,
+      process: 192 * 2 ** 20
+    }));
+    await act(async () => {
+      feed.setClusters(clusterInfo({ workers: now }));
+      MessageLoop.flush();
+    });
+    const heads = [
+      ...panel.node.querySelectorAll('.sw-TaskStream-workerText')
+    ].map(({ textContent }) => textContent?.replaceAll('\u00a0', ' '));
+    // (a worker of one lane has no room for it)
+    expect(heads).toEqual([expect.stringMatching(/ · 192 MiB of 1\.00 GiB$/)]);
+    await choose('Export picture as SVG');
+    await waitFor('a file', () => saved.length > 0);
+    expect(saved[0]!.text.replaceAll('\u00a0', ' ')).toContain(heads[0]);
+  });
+
   it('has what ended since the last one of the same detail', async () => {
     const watch = feed.running[0]!;
     const kept = new Map<string, TileData>();
