@@ -16,7 +16,8 @@ writing is tried again and again::
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from time import perf_counter
@@ -46,6 +47,8 @@ ALONE_BYTES = 64 * 1024
 PACK_BYTES, PACK_PIECES = 2 * 2**20, 4096
 #: Seconds until a failed write is tried again, at first and at most.
 FIRST_RETRY_SECONDS, RETRY_SECONDS = 0.25, 2.0
+#: Who does something else meanwhile waits at most so long for another thread that writes.
+MEANWHILE_SECONDS = 0.05
 #: The context of what is measured here outside tasks, as in Dask.
 CONTEXT = "memory-monitor"
 
@@ -204,8 +207,16 @@ class SpillStore:
             self.target = goal
         self._goal = goal
 
-    def make_room(self, worker: Spilling, coming: float = 0.0) -> Spent:
-        """Spill until the results kept, and what is coming, are below the target."""
+    def make_room(
+        self,
+        worker: Spilling,
+        coming: float = 0.0,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Spent:
+        """Spill until the results kept, and what is coming, are below the target.
+
+        `meanwhile` is called again and again until they are, as of :meth:`SpillFiles.write`.
+        """
         begin = perf_counter()
         serialize = 0.0
         disk_bytes = 0
@@ -213,7 +224,7 @@ class SpillStore:
             if self.give_up_spare(excess):
                 self.set_target(worker)
                 continue
-            spent = self.spill(worker, excess)
+            spent = self.spill(worker, excess, meanwhile)
             if spent is not None:
                 serialize += spent.serialize
                 disk_bytes += spent.disk_bytes
@@ -226,9 +237,11 @@ class SpillStore:
                 break
         return Spent(serialize, perf_counter() - begin - serialize, disk_bytes)
 
-    def spill(self, worker: Spilling, wanted: float) -> Spent | None:
+    def spill(
+        self, worker: Spilling, wanted: float, meanwhile: Callable[[], None] | None = None
+    ) -> Spent | None:
         """Write about `wanted` bytes of the oldest results; None if nothing can be written."""
-        with self._writing:
+        with self._writes(meanwhile):
             if not self.may_write:
                 return None
             with worker.lock:
@@ -254,12 +267,24 @@ class SpillStore:
                 if not pieces:
                     continue
                 begin = perf_counter()
-                if not self._put(worker, pieces, values):
+                if not self._put(worker, pieces, values, meanwhile):
                     return None
                 disk_write += perf_counter() - begin
                 disk_bytes += size
                 pieces, values, size = [], [], 0
             return Spent(serialize, disk_write, disk_bytes)
+
+    @contextmanager
+    def _writes(self, meanwhile: Callable[[], None] | None) -> Iterator[None]:
+        """Wait until no other thread writes results; none does until this ends."""
+        wait = -1 if meanwhile is None else MEANWHILE_SECONDS
+        while not self._writing.acquire(timeout=wait):
+            if meanwhile is not None:
+                meanwhile()
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     def put_on_disk(self, worker: Spilling, task_id: int) -> Any:
         """Write one result, if that is possible.
@@ -326,10 +351,16 @@ class SpillStore:
                 break
         return found
 
-    def _put(self, worker: Spilling, pieces: Sequence[Piece], values: Sequence[Any]) -> bool:
+    def _put(
+        self,
+        worker: Spilling,
+        pieces: Sequence[Piece],
+        values: Sequence[Any],
+        meanwhile: Callable[[], None] | None = None,
+    ) -> bool:
         """Write pieces and put markers into their values' places."""
         try:
-            markers = self.files.write(pieces)
+            markers = self.files.write(pieces, meanwhile)
         except OSError as error:
             self._failed(worker, error)
             return False
@@ -355,14 +386,16 @@ class SpillStore:
 
     # ── files that are mostly dead ────────────────────────────────────────
 
-    def compact(self, worker: Spilling) -> None:
+    def compact(self, worker: Spilling, meanwhile: Callable[[], None] | None = None) -> None:
         """Rewrite the living part of mostly dead files; those end with their last readers."""
         for file in self.files.mostly_dead():
-            with self._writing:
-                if not self.may_write or not self._move(worker, file):
+            with self._writes(meanwhile):
+                if not self.may_write or not self._move(worker, file, meanwhile):
                     return
 
-    def _move(self, worker: Spilling, file: SpillFile) -> bool:
+    def _move(
+        self, worker: Spilling, file: SpillFile, meanwhile: Callable[[], None] | None
+    ) -> bool:
         table = worker.table
         pieces: list[Piece] = []
         markers: list[Spilled] = []
@@ -387,7 +420,7 @@ class SpillStore:
         if not read:
             return True
         try:
-            moved = self.files.write([piece for piece, _ in read])
+            moved = self.files.write([piece for piece, _ in read], meanwhile)
         except OSError as error:
             self._failed(worker, error)
             return False

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, perf_counter, sleep
 from typing import NamedTuple
 
 from spanwise.wire import payload, raw_memory
@@ -38,6 +38,12 @@ ELSEWHERE = "spanwise-spill-"
 LITTLE_BYTES = 2 * 2**20
 #: From here on what is copied anyway when it is opened need not be read into memory before.
 MAPPED_BYTES = 32 * 2**20
+
+#: Who does something else between two calls that write has them take about this long; on a fast
+#: disk few calls are made, each of which may wait for the interpreter lock.
+_CALL_SECONDS = 0.1
+#: Bytes of the first of these calls, and at least.
+_FIRST_CALL_BYTES, _LEAST_CALL_BYTES = 4 * 2**20, 2**18
 
 #: How long a file that is to be read waits for a descriptor, and how often it is tried.
 _DESCRIPTOR_SECONDS, _DESCRIPTOR_TRY_SECONDS = 5.0, 0.05
@@ -269,8 +275,15 @@ class SpillFiles:
         #: Total length of all files ever written.
         self.written_bytes = 0
 
-    def write(self, pieces: Sequence[Piece]) -> list[Spilled]:
+    def write(
+        self, pieces: Sequence[Piece], meanwhile: Callable[[], None] | None = None
+    ) -> list[Spilled]:
         """Write a file; a marker for each piece.
+
+        Parameters
+        ----------
+        meanwhile
+            Called again and again until it is written. It must not write files.
 
         Raises
         ------
@@ -289,7 +302,7 @@ class SpillFiles:
             # A call per number of a pickle would cost more than copying them.
             buffers = [b"".join(buffers)]
         try:
-            _write(path, buffers)
+            _write(path, buffers, meanwhile)
         except OSError:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -360,13 +373,24 @@ class SpillFiles:
                     path.unlink(missing_ok=True)
 
 
-def _write(path: Path, buffers: Sequence[payload.Buffer]) -> None:
+def _write(
+    path: Path, buffers: Sequence[payload.Buffer], meanwhile: Callable[[], None] | None
+) -> None:
     write: Callable[[int, memoryview], int] = os.write
+    most = None if meanwhile is None else _FIRST_CALL_BYTES
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
     try:
         for buffer in buffers:
             view = memoryview(buffer).cast("B")
             while view:
-                view = view[write(descriptor, view) :]
+                begin = perf_counter()
+                view = view[write(descriptor, view[:most]) :]
+                if meanwhile is not None and most is not None:
+                    seconds = perf_counter() - begin
+                    if seconds < _CALL_SECONDS / 2:
+                        most *= 2
+                    elif seconds > _CALL_SECONDS:
+                        most = max(most // 2, _LEAST_CALL_BYTES)
+                    meanwhile()
     finally:
         os.close(descriptor)

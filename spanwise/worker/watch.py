@@ -156,6 +156,8 @@ class Watch(threading.Thread):
             worker.memory_limit, worker.segments.counted_bytes, worker.thresholds
         )
         self._free = FreeMemory()
+        #: When memory was last measured.
+        self._measured_at = -inf
         #: Bytes of the process, and of results, when they were last measured.
         self._held = (nan, nan)
         #: Bytes of the process beside results, when they were least.
@@ -447,26 +449,31 @@ class Watch(threading.Thread):
     def _measure_memory(self, now: float) -> None:
         worker = self._worker
         spill = worker.spill
+        self._measured_at = now
         worker.segments.look()
         spill.set_target(worker)
-        spill.compact(worker)
+        spill.compact(worker, self._look_meanwhile)
         if worker.table.managed > spill.target:
             # Results from peers: no task of this worker made room for them.
-            self._book(spill.make_room(worker))
+            self._book(spill.make_room(worker, 0.0, self._look_meanwhile))
+        if self._measured_at > now:
+            now = perf_counter()
         row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         if self._holds_free(row[1] - worker.managed) and self._free.give_back():
             row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         if spill.is_short(row[1]) and (spill.give_up_spare(inf) | self._free.give_back()):
             row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         while spill.is_short(row[1]):
-            spent = spill.spill(worker, 0.0)
+            spent = spill.spill(worker, 0.0, self._look_meanwhile)
             if spent is not None:
                 self._book(spent)
+                self._look_meanwhile()
             elif spill.give_up_beside(spill.beyond(row[1]) + 1.0):
                 gc.collect()  # functions by value lie in circles
             else:
                 break
             give_back_free_memory()
+            now = perf_counter()
             row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         if self._memory.is_short(row[1]) and not worker.paused:
             gc.collect()
@@ -474,6 +481,7 @@ class Watch(threading.Thread):
             row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         with self._lock:
             self._memory_rows.append(row)
+        self._measured_at = row[0]
         process = row[1]
         self._held = process, worker.managed
         if not self._memory.is_short(process):
@@ -492,6 +500,26 @@ class Watch(threading.Thread):
                 f"{self._memory.limit / 2**20:.0f} MiB that it may use, and ends."
             )
         worker.pause(True, self._why(process), self._is_stalled())
+
+    def _look_meanwhile(self) -> None:
+        """Look, measure and send, if it is time to, while this thread writes results to disk.
+
+        A slow disk takes seconds for each. Nothing is written from here.
+        """
+        now = perf_counter()
+        self._look(now)
+        self._push_overdue(now)
+        if now - self._measured_at < self.memory_seconds:
+            return
+        worker = self._worker
+        row = self._memory.measure(now, worker.managed, float(worker.spill.disk_bytes))
+        with self._lock:
+            self._memory_rows.append(row)
+            self.sampler.work_out_within(self.budget)
+        self._measured_at = now
+        if self._system.is_due(now, SYSTEM_SECONDS):
+            self._look_at_system()
+        self.send_measured()
 
     def _holds_free(self, unmanaged: float) -> bool:
         """Whether so much may be free amid the heap that it is to go back, though tasks run.

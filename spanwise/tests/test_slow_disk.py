@@ -1,0 +1,136 @@
+"""What the watch thread tells of a worker while results are written to a slow disk."""
+
+from __future__ import annotations
+
+import os
+import threading
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter, sleep
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spanwise.measure.system import SYSTEM_SECONDS
+from spanwise.tests.test_spill import Kept
+from spanwise.worker import spill_file
+from spanwise.worker.executor import Executor
+from spanwise.worker.spill_file import Spilled
+from spanwise.worker.watch import MEMORY_SECONDS, Watch
+
+MIB = 2**20
+LIMIT = 1000.0 * MIB
+BYTES_PER_SECOND = 20.0 * MIB
+RESULT_BYTES = 40 * MIB
+WRITE_SECONDS = RESULT_BYTES / BYTES_PER_SECOND
+
+
+class SlowDisk:
+    """The module `os`, of a machine whose disk takes its time for all that a call writes."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, descriptor: int, view: memoryview) -> int:
+        self.calls.append(len(view))
+        sleep(len(view) / BYTES_PER_SECOND)
+        return os.write(descriptor, view)
+
+
+class Watched:
+    """A worker that is over its share for results while one of 40 MiB is in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kept = Kept(folder, LIMIT)
+        worker: Any = self.kept.worker
+        self._sent: list[tuple[str, dict[str, Any]]] = []
+        worker.connect(
+            lambda kind, _, tables=None, *__: self._sent.append((kind, tables or {})),
+            lambda _: None,
+        )
+        executor = Executor(worker, 0)
+        executor._ident = threading.get_ident()  # type: ignore[attr-defined]
+        worker.executors = [executor]
+        fetching: Any = SimpleNamespace(rows=list)
+        ended: list[str] = []
+        self.watch: Any = Watch(worker, fetching, 0.0, ended.append)
+        self.watch._memory.process = lambda: (0.75 if worker.table.managed else 0.3) * LIMIT
+        self.kept.keep(1, bytes(RESULT_BYTES))
+
+    def told(self, table: str) -> list[float]:
+        """When each row of a table was measured, in the order in which they were sent."""
+        return [
+            row[0]
+            for kind, tables in self._sent
+            if kind == "measured"
+            for row in tables.get(table, [])
+        ]
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
+    slow = SlowDisk()
+    monkeypatch.setattr(spill_file, "os", slow)
+    return slow
+
+
+def _check(watched: Watched, begin: float, end: float) -> None:
+    # (what is sent in the end is measured when all is written)
+    for table, seconds in (("memory", MEMORY_SECONDS), ("system", SYSTEM_SECONDS)):
+        times = watched.told(table)
+        assert times == sorted(times)
+        within = [begin, *(t for t in times if begin < t < end), end]
+        longest = max(after - before for before, after in pairwise(within))
+        assert longest < seconds + WRITE_SECONDS / 4, (table, within)
+
+
+def test_memory_is_measured_and_told_while_the_watch_thread_writes(
+    tmp_path: Path, disk: SlowDisk
+) -> None:
+    watched = Watched(tmp_path)
+    begin = perf_counter()
+    watched.watch._measure_memory(begin)
+    end = perf_counter()
+    assert end - begin >= WRITE_SECONDS
+    _check(watched, begin, end)
+    assert type(watched.kept.worker.table.values[1]) is Spilled
+    assert watched.kept.value(1) == bytes(RESULT_BYTES)
+
+
+def test_memory_is_measured_and_told_while_another_thread_writes(
+    tmp_path: Path, disk: SlowDisk
+) -> None:
+    watched = Watched(tmp_path)
+    worker = watched.kept.worker
+    begin = perf_counter()
+    other = threading.Thread(target=worker.spill.spill, args=(worker, 1.0))
+    other.start()
+    while not worker.spill.is_writing:
+        sleep(0.001)
+    watched.watch._measure_memory(begin)
+    end = perf_counter()
+    other.join()
+    # It looks at nothing between, and writes all at once.
+    assert len(disk.calls) <= 2
+    _check(watched, begin, end)
+
+
+def test_a_fast_disk_is_asked_seldom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each call this thread may wait for the interpreter lock."""
+    calls: list[int] = []
+
+    def write(descriptor: int, view: memoryview) -> int:
+        calls.append(len(view))
+        return len(view)
+
+    fast: Any = SimpleNamespace(**{**vars(os), "write": write})
+    monkeypatch.setattr(spill_file, "os", fast)
+    monkeypatch.setattr(spill_file, "perf_counter", lambda: 0.0)
+    looks: list[int] = []
+    spill_file._write(tmp_path / "1", [bytes(500 * MIB)], lambda: looks.append(1))
+    assert sum(calls) == 500 * MIB
+    assert len(calls) == len(looks) <= 7
