@@ -55,7 +55,24 @@ export function staticOrder(graph: OrderedGraph, sample = SAMPLE): Int32Array {
     // All keys have the same weight, so the graph's own order decides.
     return idsUpTo(size).fill(-1, graph.nodeCount);
   }
+  if (isLine(graph)) {
+    return idsUpTo(size);
+  }
   return new StaticOrder(graph, sample).number();
+}
+
+/** Whether each task needs the one before it and no other: then no other order is possible. */
+function isLine({ dependencies, nodeCount }: OrderedGraph): boolean {
+  const { ids, start } = dependencies;
+  if (start.length - 1 !== nodeCount || ids.length !== nodeCount - 1) {
+    return false;
+  }
+  for (let id = 0; id < ids.length; id++) {
+    if (ids[id] !== id || start[id + 1] !== id) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /** A way forward from a runnable key, and how many splitters it has passed. */

@@ -39,6 +39,21 @@ const drawn = fc
   });
 
 describe('the static order on integer edges', () => {
+  it('of a line is the line, and only of a line', () => {
+    const orderOf = (needs: readonly (readonly number[])[]): number[] => [
+      ...staticOrder({
+        dependencies: edgesOf(needs),
+        data: Uint8Array.from(needs, own => Number(own.length === 0)),
+        nodeCount: needs.length
+      })
+    ];
+    expect(orderOf([[], [0], [1], [2]])).toEqual([0, 1, 2, 3]);
+    expect(orderOf([[1], [2], [3], []])).toEqual([3, 2, 1, 0]);
+    expect(orderOf([[2], [0], []])).toEqual([1, 2, 0]);
+    // As many edges as a line has.
+    expect(orderOf([[3], [], [], [1, 2]])).toEqual([3, 0, 1, 2]);
+  });
+
   it('is a permutation that goes with the dependencies, however small the samples', () => {
     fc.assert(
       fc.property(
