@@ -77,7 +77,7 @@ export type GraphSubmitted = {
   readonly wanted: Uint8Array | null;
   /**
    * How many tasks of the whole graph, later parts included, have this row among their inputs: its result stays until so many have come. Said
-   * in all parts of a graph or in none (null or left out).
+   * in all parts of a graph or in none (without rows, null or left out).
    */
   readonly users?: Uint32Array | null;
 };

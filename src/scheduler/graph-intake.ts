@@ -8,7 +8,7 @@ import type { DataPlaced, GraphSubmitted } from './events';
 import { placeIn, rankOf, urgencyOf } from './rank';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
-import { TaskFlag } from './task-table';
+import { TaskFlag, type TaskTable } from './task-table';
 import { blame, dropIfUnneeded, move } from './transitions';
 
 /** How far ahead of a task, in the order of all, the tasks that it submits are: more than any graph has tasks. */
@@ -58,15 +58,13 @@ export class GraphIntake {
     const graph = this._graphOf(s, event);
     this._addRows(s, event, graph);
     const tasks = s.tasks;
-    const isThere = (input: number): boolean =>
-      input !== NONE && tasks.state[input] !== TaskState.Forgotten;
     // From the last to the first: each goes to the front of its input's dependents, so these end up in the order of the graph.
     for (let i = taskIds.length - 1; i >= 0; i--) {
       const task = taskIds[i]!;
       const given = firstInput[i + 1]! - firstInput[i]!;
       let count = 0;
       for (let k = firstInput[i]!; k < firstInput[i + 1]!; k++) {
-        count += isThere(inputs[k]!) ? 1 : 0;
+        count += isThere(tasks, inputs[k]!) ? 1 : 0;
       }
       if (count < given) {
         tasks.flags[task]! |= TaskFlag.Orphan;
@@ -78,7 +76,7 @@ export class GraphIntake {
       let edge = tasks.reserveInputs(task, count) + count;
       for (let k = firstInput[i + 1]! - 1; k >= firstInput[i]!; k--) {
         const input = inputs[k]!;
-        if (isThere(input)) {
+        if (isThere(tasks, input)) {
           tasks.setInput(task, --edge, input);
           graph.innerEdges += tasks.flags[input]! & TaskFlag.Open ? 1 : 0;
           this._userCame(graph, input);
@@ -297,7 +295,7 @@ export class GraphIntake {
         tasks: new Int32List(),
         begun: 0,
         innerEdges: 0,
-        toCome: (event.users ?? null) === null ? null : new Int32List()
+        toCome: (event.users?.length ?? 0) === 0 ? null : new Int32List()
       };
       this._graphs.set(client, graph);
     }
@@ -312,9 +310,6 @@ export class GraphIntake {
     const { taskIds, userPriority, retries, restrictions, data, users } = event;
     const { tallies } = event;
     const tasks = s.tasks;
-    if (tallies !== undefined) {
-      s.tallies.ensure(extentOf(tallies));
-    }
     tasks.ensure(extentOf(taskIds));
     if (this._places.length < tasks.capacity) {
       this._places = grownColumn(this._places, tasks.capacity);
@@ -325,6 +320,8 @@ export class GraphIntake {
       checkFree(s, task);
       const place = graph.firstPlace + graph.tasks.length;
       const boost = userPriority === null ? 0 : userPriority[i]!;
+      const tally = tallies === undefined ? 0 : tallies[i]!;
+      s.tallies.ensure(tally + 1);
       tasks.add(
         task,
         rankOf(place, boost + graph.boost),
@@ -333,7 +330,7 @@ export class GraphIntake {
         data !== null && data[i] === 1
           ? TaskFlag.Open | TaskFlag.Data
           : TaskFlag.Open,
-        tallies?.[i]
+        tally
       );
       this._places[task] = graph.tasks.length;
       graph.tasks.push(task);
@@ -442,6 +439,11 @@ function startUsersElsewhere(
   }
 }
 
+/** (Not a closure: code that was compiled in a loop is given up where it meets another one.) */
+function isThere({ state }: TaskTable, input: number): boolean {
+  return input !== NONE && state[input] !== TaskState.Forgotten;
+}
+
 function checkFree(s: SchedulerState, task: number): void {
   invariant(
     s.tasks.state[task] === TaskState.Forgotten,
@@ -449,7 +451,7 @@ function checkFree(s: SchedulerState, task: number): void {
   );
 }
 
-function extentOf(ids: Int32Array | Uint16Array): number {
+function extentOf(ids: Int32Array): number {
   let extent = 0;
   for (let i = 0; i < ids.length; i++) {
     extent = Math.max(extent, ids[i]! + 1);

@@ -75,7 +75,8 @@ function layoutOf(tables: Tables): Layout {
     }
     return {
       name,
-      empty: Object.freeze(empty),
+      // Not frozen: a table with rows would have another shape, and code that was compiled for one of them be given up.
+      empty,
       columns: Object.entries(columns).map(([column, type]) => ({
         name: column,
         array: TYPED_ARRAYS[type],

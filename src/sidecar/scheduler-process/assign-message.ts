@@ -33,13 +33,16 @@ type DependencyColumns = {
 /** Bytes of blobs in one message, exceeded by one blob at most: a worker under a memory limit takes in one message at a time. */
 const BLOB_BYTES = 8 << 20;
 
+/** Of a template or chunk the index among the message's blobs. */
+type PlacedBlob = { id: number; blob: number };
+
 /** A message to be sent at once: the next one is built in the same columns. */
 type AssignMessage = {
   /** Index in the list of tasks of the next message's first one. */
   readonly end: number;
   readonly fields: {
-    readonly templates: readonly { id: number; blob: number }[];
-    readonly chunks: readonly { id: number; blob: number }[];
+    readonly templates: PlacedBlob[];
+    readonly chunks: PlacedBlob[];
   };
   readonly tables: {
     readonly tasks: TaskColumns;
@@ -105,11 +108,23 @@ export class AssignBuilder {
       const chunk = rows.chunk[task]!;
       if (template !== lastTemplate) {
         lastTemplate = template;
-        bring(template, has.templates, id => this._blobs.template(id));
+        if (template !== NONE_U32 && !has.templates.has(template)) {
+          const bytes = this._blobs.template(template);
+          blobBytes += bring(
+            template,
+            bytes,
+            has.templates,
+            fields.templates,
+            blobs
+          );
+        }
       }
       if (chunk !== lastChunk) {
         lastChunk = chunk;
-        bring(chunk, has.chunks, id => this._blobs.chunk(id));
+        if (chunk !== NONE_U32 && !has.chunks.has(chunk)) {
+          const bytes = this._blobs.chunk(chunk);
+          blobBytes += bring(chunk, bytes, has.chunks, fields.chunks, blobs);
+        }
       }
       out.taskId[i] = rows.ids.outer(task);
       out.runId[i] = runIds[end]!;
@@ -131,23 +146,6 @@ export class AssignBuilder {
       tables: { tasks: out, dependencies: this._dependencies },
       blobs
     };
-
-    function bring(
-      id: number,
-      known: Set<number>,
-      find: (id: number) => Uint8Array | undefined
-    ): void {
-      const bytes = id === NONE_U32 || known.has(id) ? undefined : find(id);
-      if (bytes !== undefined) {
-        known.add(id);
-        blobBytes += bytes.length;
-        const list = known === has.templates ? fields.templates : fields.chunks;
-        (list as { id: number; blob: number }[]).push({
-          id,
-          blob: blobs.push(bytes) - 1
-        });
-      }
-    }
   }
 
   private _addDependencies(
@@ -171,6 +169,22 @@ export class AssignBuilder {
           : replicas.value(head);
     }
   }
+}
+
+/** Adds a blob to a message. @returns its bytes; none: nobody has it any more. */
+function bring(
+  id: number,
+  bytes: Uint8Array | undefined,
+  known: Set<number>,
+  list: PlacedBlob[],
+  blobs: Uint8Array[]
+): number {
+  if (bytes === undefined) {
+    return 0;
+  }
+  known.add(id);
+  list.push({ id, blob: blobs.push(bytes) - 1 });
+  return bytes.length;
 }
 
 function grow(columns: TaskColumns | DependencyColumns, rows: number): void {

@@ -148,7 +148,9 @@ export function translateSubmit(
     }
   }
   const taskIds = ids.toArray();
-  const picked = from.toArray();
+  // Mostly no row is an alias: then the columns are taken as they came.
+  const picked = taskIds.length === count ? null : from.toArray();
+  const { functionIds, tallies, wanted } = columnsOf(taskIds, context);
   return {
     event: {
       type: 'graphSubmitted',
@@ -162,32 +164,47 @@ export function translateSubmit(
           : rows.ids.resolve(fields.within as OuterTaskId),
       taskIds,
       userPriority: pick(Int32Array, tasks.userPriority, picked),
-      functionIds: pick(Uint32Array, rows.functionId, taskIds),
-      tallies: talliesOf(taskIds, context),
+      functionIds,
+      tallies,
       retries: pick(Uint8Array, tasks.retries, picked),
       restrictions: pick(Uint16Array, tasks.restriction, picked),
       restrictionSets: fields.restrictions,
       firstInput: firstInput.toUint32Array(),
       inputs: inputs.toArray(),
-      data: dataAmong(tasks.flags, picked),
-      wanted: wantedAmong(rows, taskIds),
-      users: users.rows === 0 ? null : pick(Uint32Array, users.count, picked)
+      data: dataAmong(pick(Uint8Array, tasks.flags, picked)),
+      wanted,
+      // (not null if there are none: the event keeps its shape)
+      users:
+        users.rows === 0 ? users.count : pick(Uint32Array, users.count, picked)
     },
     newlyWanted,
     alsoWanted
   };
 }
 
-function talliesOf(
+/** What the core is told of tasks whose rows are filled. In one loop: each is compiled by itself. */
+function columnsOf(
   taskIds: DenseTaskIds,
   { rows, tallies }: SubmitContext
-): Uint16Array {
-  const found = new Uint16Array(taskIds.length);
-  for (let i = 0; i < taskIds.length; i++) {
+): {
+  readonly functionIds: Uint32Array;
+  readonly tallies: Uint16Array;
+  readonly wanted: Uint8Array;
+} {
+  const count = taskIds.length;
+  const columns = {
+    functionIds: new Uint32Array(count),
+    tallies: new Uint16Array(count),
+    wanted: new Uint8Array(count)
+  };
+  for (let i = 0; i < count; i++) {
     const task = taskIds[i]!;
-    found[i] = tallies.of(rows.functionId[task]!, rows.span[task]!);
+    const functionId = rows.functionId[task]!;
+    columns.functionIds[i] = functionId;
+    columns.tallies[i] = tallies.of(functionId, rows.span[task]!);
+    columns.wanted[i] = rows.isWanted(task) ? 1 : 0;
   }
-  return found;
+  return columns;
 }
 
 /** 1: the client wants the task. */
@@ -199,12 +216,15 @@ function wantedAmong(rows: TaskRows, taskIds: DenseTaskIds): Uint8Array {
   return wanted;
 }
 
-/** Which of the picked rows are data: null for none, as in most graphs. */
-function dataAmong(flags: Uint8Array, picked: Int32Array): Uint8Array | null {
-  const isData = (i: number): boolean => (flags[i]! & SubmitFlag.Data) !== 0;
-  return picked.some(isData)
-    ? Uint8Array.from(picked, i => Number(isData(i)))
-    : null;
+/** Which tasks are data, by their flags: null for none, as in most graphs. */
+function dataAmong(flags: Uint8Array): Uint8Array | null {
+  let all = 0;
+  for (let i = 0; i < flags.length; i++) {
+    all |= flags[i]!;
+  }
+  return (all & SubmitFlag.Data) === 0
+    ? null
+    : flags.map(each => Number((each & SubmitFlag.Data) !== 0));
 }
 
 /** Takes up data that a client has put to workers. The caller has made sure that there is room. */
@@ -403,11 +423,15 @@ class BlobNumbers {
 
 type ColumnMaker<T> = new (length: number) => T;
 
+/** @param indices - null: all, in their order. */
 function pick<T extends { [row: number]: number }>(
   make: ColumnMaker<T>,
-  source: ArrayLike<number>,
-  indices: Int32Array
+  source: T,
+  indices: Int32Array | null
 ): T {
+  if (indices === null) {
+    return source;
+  }
   const picked = new make(indices.length);
   for (let i = 0; i < indices.length; i++) {
     picked[i] = source[indices[i]!]!;
