@@ -1027,6 +1027,9 @@ export type ProgressResult = {
   readonly toldAt: number | null;
 };
 
+/** Bytes from a time on, in seconds since the cluster's start. */
+export type LimitStep = { readonly from: number; readonly memoryLimit: number };
+
 /**
  * view `memory`. params: { measure: MemoryMeasure, show: 'cluster' | 'workers', from?, to?: what of the range is drawn }. A point of a series
  * holds until the next one; null: from there on nothing is known.
@@ -1052,6 +1055,8 @@ export type MemoryResult = {
     readonly target: number;
     readonly spill: number;
     readonly pause: number;
+    /** What `memoryLimit` was from each time on, in the order of time, as workers came and left; before the first there was none. Left out: always the same. */
+    readonly steps?: readonly LimitStep[];
   } | null;
   /** Workers of the filter that were lost in the range, in the order of time, the newest 100. Left out: none was. */
   readonly lost?: readonly LostWorker[];

@@ -175,7 +175,11 @@ describe('memory', () => {
       memoryLimit: 1000,
       target: 600,
       spill: 700,
-      pause: 800
+      pause: 800,
+      steps: [
+        { from: 0, memoryLimit: 2000 },
+        { from: 8, memoryLimit: 1000 }
+      ]
     });
     expect(result.now).toEqual({
       process: 110,
@@ -311,6 +315,60 @@ describe('memory', () => {
     ];
     ingestBlock(log, rowsToBlock(9, 'workers', replaced));
     expect(limit()).toBe(1130);
+  });
+
+  it('has the limits of each time, as workers came and left', () => {
+    const steps = (
+      rows: readonly (readonly [joined: number, left: number])[],
+      memoryLimit = 400
+    ) => {
+      const log = new LogStore('limits');
+      const workers = rows.map(([joined, left], worker) => ({
+        worker,
+        name: `w${worker}`,
+        memoryLimit,
+        joined,
+        left
+      }));
+      ingestBlock(log, rowsToBlock(1, 'workers', workers));
+      return ask(log, 'memory').limits?.steps?.map(each => [
+        each.from,
+        each.memoryLimit
+      ]);
+    };
+    // One died, and was replaced four seconds later.
+    const replaced = [
+      [1, NaN],
+      [1, 20],
+      [24, NaN]
+    ] as const;
+    expect(steps(replaced)).toEqual([
+      [1, 800],
+      [20, 400],
+      [24, 800]
+    ]);
+    // At the end of the cluster they stay what they were.
+    const ended = replaced.map(
+      ([joined, left]) => [joined, left || 60 + joined / 100] as const
+    );
+    expect(steps(ended)).toEqual(steps(replaced));
+    // One that comes as another leaves changes nothing, nor do workers without a limit.
+    expect(
+      steps([
+        [1, 5],
+        [5, NaN]
+      ])
+    ).toBeUndefined();
+    expect(steps(replaced, 0)).toBeUndefined();
+    const many = Array.from(
+      { length: 5000 },
+      (_, i) => [i, i + 0.5 + (i % 2)] as const
+    );
+    const thinned = steps([...many, [0, NaN]])!;
+    expect(thinned.length).toBeLessThanOrEqual(401);
+    expect(thinned.at(-1)).toEqual([expect.any(Number), 400]);
+    const times = thinned.map(([from]) => from!);
+    expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
   });
 
   it('takes what comes at the moment in which a worker leaves for nobody’s', () => {

@@ -5,7 +5,11 @@ import {
 import { measureMemory } from '../../records/memory-measures';
 import { RankedHeap } from '../../base/ranked-heap';
 import { stayedWorkers } from '../../records/stayed-workers';
-import type { LostWorker, MemoryResult } from '../../wire/panel-link';
+import type {
+  LimitStep,
+  LostWorker,
+  MemoryResult
+} from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore, MemoryRunRow } from '../store/log-store';
@@ -30,6 +34,7 @@ import type { ParamsOf } from '../../wire/question';
 const MOST_POINTS = 1200;
 const MOST_POINTS_IN_ALL = 20_000;
 const MOST_LOST = 100;
+const MOST_LIMIT_STEPS = 400;
 /**
  * For so long a sample of memory counts at most. Workers at rest tell every 2 s, those of a large Dask cluster less often; who tells nothing
  * for longer may have had any amount meanwhile, so that nothing is drawn.
@@ -359,18 +364,60 @@ function limitsOf(log: LogStore, workers: Uint8Array): MemoryResult['limits'] {
       left: Number.isNaN(left) ? null : left,
       memoryLimit
     }));
-  const memoryLimit = stayedWorkers(chosen).reduce(
+  const stayed = stayedWorkers(chosen);
+  const memoryLimit = stayed.reduce(
     (sum, worker) => sum + worker.memoryLimit,
     0
+  );
+  const steps = limitSteps(
+    // (what they were at the end they stay)
+    chosen.map(each => (stayed.includes(each) ? { ...each, left: null } : each))
   );
   return memoryLimit > 0
     ? {
         memoryLimit,
         target: memoryLimit * TARGET,
         spill: memoryLimit * SPILL,
-        pause: memoryLimit * PAUSE
+        pause: memoryLimit * PAUSE,
+        ...(steps.length > 1 && { steps })
       }
     : null;
+}
+
+/** What the limits added up to; of too many changes the last one of each stretch. */
+function limitSteps(
+  workers: readonly {
+    readonly joined: number;
+    readonly left: number | null;
+    readonly memoryLimit: number;
+  }[]
+): LimitStep[] {
+  const changes = workers
+    .filter(({ memoryLimit }) => memoryLimit > 0)
+    .flatMap(({ joined, left, memoryLimit }) => [
+      { t: joined, by: memoryLimit },
+      ...(left === null ? [] : [{ t: left, by: -memoryLimit }])
+    ])
+    .sort((one, other) => one.t - other.t);
+  const first = changes[0]?.t ?? 0;
+  const seconds = (changes.at(-1)?.t ?? 0) - first;
+  const stretch =
+    changes.length > MOST_LIMIT_STEPS ? seconds / MOST_LIMIT_STEPS : 0;
+  const steps: LimitStep[] = [];
+  let sum = 0;
+  let began = -Infinity;
+  for (const { t, by } of changes) {
+    sum += by;
+    if (t - began > stretch) {
+      began = t;
+    } else if (steps.at(-1)?.from === began) {
+      steps.pop();
+    }
+    if (steps.at(-1)?.memoryLimit !== sum) {
+      steps.push({ from: began, memoryLimit: sum });
+    }
+  }
+  return steps;
 }
 
 /** @param last - see {@link newestRows}. */

@@ -1,6 +1,6 @@
 /** The memory lines as a plotly figure; colours are roles, texts are escaped. */
 import type { Trans } from '../../base/trans';
-import type { LineBins, MemoryResult } from '../../wire/panel-link';
+import type { LimitStep, LineBins, MemoryResult } from '../../wire/panel-link';
 import {
   type Area,
   byteTicks,
@@ -66,6 +66,8 @@ export function memoryFigure(
     readonly height?: number;
     /** Cluster limits do not fit lines of single workers. */
     readonly perWorker?: boolean;
+    /** What the limits were from each time on; left out: always the same. */
+    readonly limitSteps?: readonly LimitStep[];
     /** What is looked at; all of it if left out. */
     readonly range?: Range | undefined;
     readonly lost?: readonly LostMark[];
@@ -89,18 +91,32 @@ export function memoryFigure(
   const first = Number.isFinite(from) ? (align === 'zero' ? 0 : from) : 0;
   const last = Math.max(to, first + 1);
   const [left, right] = range ?? [first, last];
-  const showsLimits =
-    limits !== null &&
-    limits.memoryLimit > 0 &&
-    options.perWorker !== true &&
-    highest >= limits.memoryLimit * LIMITS_FROM;
-  const top = showsLimits
-    ? Math.max(limits.memoryLimit, highest * 1.05)
-    : Math.max(highest * 1.25, 1);
   const axis: readonly [number, number] = range ?? [
     first,
     align === 'zero' ? last + (last - first) * ROOM : withRoom(first, last)
   ];
+  const parts =
+    limits === null || options.perWorker === true
+      ? []
+      : limitParts(
+          options.limitSteps ?? [
+            { from: -Infinity, memoryLimit: limits.memoryLimit }
+          ],
+          axis
+        );
+  const highestLimit = parts.reduce(
+    (most, { memoryLimit }) => Math.max(most, memoryLimit),
+    0
+  );
+  const showsLimits =
+    limits !== null &&
+    highestLimit > 0 &&
+    highest >= highestLimit * LIMITS_FROM;
+  const top = showsLimits
+    ? Math.max(highestLimit, highest * 1.05)
+    : Math.max(highest * 1.25, 1);
+  // (none are said beside what ends before)
+  const limitAtRight = parts.findLast(({ to }) => to >= axis[1])?.memoryLimit;
   const isNarrow = options.width < 430;
   const margin = { l: 60, r: showsLimits && !isNarrow ? 92 : 16, t: 10, b: 24 };
   const width = options.width - margin.l - margin.r;
@@ -138,13 +154,13 @@ export function memoryFigure(
       },
       yaxis: byteAxis(top, byteTicks(top)),
       shapes: [
-        ...(showsLimits ? limitShapes(limits) : []),
+        ...(showsLimits ? limitShapes(limits, parts, axis) : []),
         ...lost.map(lostShape)
       ],
       annotations: [
         ...lost.filter(({ t }) => t >= axis[0] && t <= axis[1]).map(lostNote),
-        ...(showsLimits && !isNarrow
-          ? limitNotes(limits, trans, height / top)
+        ...(showsLimits && !isNarrow && limitAtRight !== undefined
+          ? limitNotes(sharesOf(limits, limitAtRight), trans, height / top)
           : []),
         ...peakNotes(lines, corners, align, trans, {
           left: axis[0],
@@ -231,17 +247,92 @@ function tickText(bytes: number): string {
   return formatBytes(bytes).replace(/([.,])0+(?=\D*$)/, '');
 }
 
-function limitShapes(limits: NonNullable<MemoryResult['limits']>): object[] {
+type Limits = NonNullable<MemoryResult['limits']>;
+type LimitName = 'target' | 'spill' | 'pause';
+
+/** Of other workers than those of the answer: with the same shares. */
+function sharesOf(
+  limits: Limits,
+  memoryLimit: number
+): Readonly<Record<LimitName, number>> {
+  const scale = memoryLimit / limits.memoryLimit;
+  return {
+    target: limits.target * scale,
+    spill: limits.spill * scale,
+    pause: limits.pause * scale
+  };
+}
+
+type LimitPart = {
+  readonly from: number;
+  readonly to: number;
+  readonly memoryLimit: number;
+};
+
+/** What of the steps is in sight, without stretches in which there is no limit. */
+function limitParts(
+  steps: readonly LimitStep[],
+  [left, right]: Range
+): LimitPart[] {
+  // Beyond the axis, and the same while that goes on a little: else each sample would be another picture.
+  const end = left + 2 ** (Math.floor(Math.log2(right - left)) + 1);
+  return steps
+    .map(({ from, memoryLimit }, index) => ({
+      from: Math.max(from, left),
+      to: Math.min(steps[index + 1]?.from ?? end, end),
+      memoryLimit
+    }))
+    .filter(
+      ({ from, to, memoryLimit }) =>
+        memoryLimit > 0 && to > left && from < right
+    );
+}
+
+function limitShapes(
+  limits: Limits,
+  parts: readonly LimitPart[],
+  [left, right]: Range
+): object[] {
+  const [first, ...others] = parts;
+  const isWhole =
+    first !== undefined &&
+    others.length === 0 &&
+    first.from <= left &&
+    first.to >= right;
   return (['target', 'spill', 'pause'] as const).map(name => ({
-    type: 'line',
-    xref: 'paper',
-    x0: 0,
-    x1: 1,
-    y0: limits[name],
-    y1: limits[name],
+    ...(isWhole
+      ? {
+          type: 'line',
+          xref: 'paper',
+          x0: 0,
+          x1: 1,
+          y0: sharesOf(limits, first.memoryLimit)[name],
+          y1: sharesOf(limits, first.memoryLimit)[name]
+        }
+      : { type: 'path', path: stepPath(limits, parts, name) }),
     layer: 'below',
     line: { color: '--sw-limit', width: 1, dash: LIMIT_DASHES[name] }
   }));
+}
+
+/**
+ * One line, so that its dashes go on:
+ *
+ *     ┄┄┄┄┐      ┌┄┄┄┄
+ *         └┄┄┄┄┄┄┘
+ */
+function stepPath(
+  limits: Limits,
+  parts: readonly LimitPart[],
+  name: LimitName
+): string {
+  return parts
+    .map(({ from, to, memoryLimit }, index) => {
+      const y = sharesOf(limits, memoryLimit)[name];
+      const goesOn = parts[index - 1]?.to === from;
+      return `${goesOn ? `V${y}` : `M${from},${y}`} H${to}`;
+    })
+    .join(' ');
 }
 
 /** So high is a line of small text. */
@@ -255,7 +346,7 @@ const TEXT_PIXELS = 13;
  *     ┄┄┄┄┄ target 229 MiB
  */
 function limitNotes(
-  limits: NonNullable<MemoryResult['limits']>,
+  limits: Readonly<Record<LimitName, number>>,
   trans: Trans,
   pixelsPerByte: number
 ): object[] {

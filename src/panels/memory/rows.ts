@@ -14,7 +14,12 @@ import {
   MEMORY_MEASURES,
   type MemoryMeasure
 } from '../../records/enumerations';
-import type { LineBins, MemoryResult, TimeRange } from '../../wire/panel-link';
+import type {
+  LimitStep,
+  LineBins,
+  MemoryResult,
+  TimeRange
+} from '../../wire/panel-link';
 import {
   cellOf,
   formatBytes,
@@ -408,6 +413,58 @@ export function subtitleOf(
     parts.push(trans.__('sampled every %1', formatDuration(interval)));
   }
   return parts.join(' · ');
+}
+
+// ------------------------------------------------------------------- limits
+
+/**
+ * What limits to draw from each time on, in the time of the lines. From zero, where runs lie over each other, those that are true for all that
+ * are shown: of several runs between which, or in which, workers came or left there are none.
+ */
+export function limitSteps(
+  { limits, runs }: MemoryResult,
+  align: Align,
+  hidden: ReadonlySet<string> = new Set()
+): readonly LimitStep[] {
+  if (limits === null) {
+    return [];
+  }
+  const always = (memoryLimit: number) => [{ from: -Infinity, memoryLimit }];
+  const { steps } = limits;
+  if (steps === undefined) {
+    return always(limits.memoryLimit);
+  }
+  if (align === 'clock' || runs.length === 0) {
+    return steps;
+  }
+  const shown = runs
+    .filter(({ run }) => !hidden.has(`run ${run}`))
+    .map(({ start, stopped }) => stepsWithin(steps, start, stopped));
+  const [first, ...others] = shown;
+  if (first === undefined || others.length === 0) {
+    return first ?? [];
+  }
+  const [{ memoryLimit }] = first;
+  return shown.every(
+    each => each.length === 1 && each[0].memoryLimit === memoryLimit
+  )
+    ? always(memoryLimit)
+    : [];
+}
+
+/** Counted from `start`, where the first one begins. */
+function stepsWithin(
+  steps: readonly LimitStep[],
+  start: number,
+  stopped: number | null
+): [LimitStep, ...LimitStep[]] {
+  const before = steps.findLast(({ from }) => from <= start);
+  return [
+    { from: 0, memoryLimit: before?.memoryLimit ?? 0 },
+    ...steps
+      .filter(({ from }) => from > start && from < (stopped ?? Infinity))
+      .map(step => ({ ...step, from: step.from - start }))
+  ];
 }
 
 // ------------------------------------------------------------- lost workers

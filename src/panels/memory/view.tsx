@@ -32,6 +32,7 @@ import {
   differenceText,
   figuresText,
   type Line,
+  limitSteps,
   lostLegend,
   type LostMark,
   lostMarks,
@@ -113,10 +114,11 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
         trans,
         range,
         lost,
+        limitSteps: limitSteps(result, align, hidden),
         perWorker:
           show === 'workers' && (align === 'clock' || result.runs.length === 0)
       }),
-    [lines, lost, result, align, range, width, height, show, trans]
+    [lines, lost, result, align, hidden, range, width, height, show, trans]
   );
   const title = titleOf(result, align, show, trans, isLocal);
   const limit = result.limits?.memoryLimit ?? 0;

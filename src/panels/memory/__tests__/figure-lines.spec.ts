@@ -3,7 +3,7 @@ import type { Figure } from '../../../charts/plotly-api';
 import { looksSame } from '../../../charts/same-picture';
 import { properties } from '../../../testing/seen-colours';
 import { english } from '../../../testing/translators';
-import type { MemoryResult } from '../../../wire/panel-link';
+import type { LimitStep, MemoryResult } from '../../../wire/panel-link';
 import {
   breakdownFigure,
   colourOfLine,
@@ -59,6 +59,7 @@ function drawn(
   lines: readonly Line[],
   options: {
     readonly limits?: MemoryResult['limits'];
+    readonly limitSteps?: readonly LimitStep[];
     readonly align?: Align;
     readonly width?: number;
     readonly height?: number;
@@ -68,13 +69,14 @@ function drawn(
   } = {}
 ) {
   const { align = 'zero', width = 900, height, perWorker } = options;
-  const { lost, range } = options;
+  const { lost, range, limitSteps } = options;
   const { data, layout } = memoryFigure(lines, options.limits ?? null, align, {
     width,
     trans: english,
     ...(height === undefined ? {} : { height }),
     ...(perWorker === undefined ? {} : { perWorker }),
     ...(lost && { lost }),
+    ...(limitSteps && { limitSteps }),
     ...(range && { range })
   });
   return { data, layout: layout as unknown as Layout };
@@ -308,6 +310,76 @@ describe('the limits of memory', () => {
       });
     }
     expect(layout.margin.r).toBeGreaterThan(80);
+  });
+
+  it('go up and down with the workers, and are said as they are at the right', () => {
+    const steps = [
+      { from: 0.5, memoryLimit: 16 * GiB },
+      { from: 1, memoryLimit: 8 * GiB },
+      { from: 2, memoryLimit: 16 * GiB }
+    ];
+    const one = series({ t: [0, 3], bytes: [GiB, 4.8 * GiB] });
+    const figure = (limitSteps = steps, range?: readonly [number, number]) =>
+      drawn([{ ...one, peak: { ...one.peak!, bytes: 4.8 * GiB } }], {
+        limits,
+        limitSteps,
+        align: 'clock',
+        ...(range && { range })
+      }).layout;
+    const words = (layout: Layout) =>
+      layout.annotations
+        .filter(({ xref }) => xref === 'paper')
+        .map(({ text }) => plain(text));
+    const both = figure();
+    expect(both.shapes).toMatchObject(
+      [limits.target, limits.spill, limits.pause].map(y => ({
+        type: 'path',
+        // (to beyond the axis)
+        path: `M0.5,${y} H1 V${y / 2} H2 V${y} H4`
+      }))
+    );
+    expect(both.yaxis.range[1]).toBe(16 * GiB);
+    expect(words(both)).toEqual([
+      'target 9.00 GiB',
+      'spill 11.0 GiB',
+      'pause 13.0 GiB'
+    ]);
+    // Where they do not change they are straight lines, of that time.
+    const within = figure(steps, [1.2, 1.8]);
+    expect(within.shapes.map(({ type, y0 }) => [type, y0])).toEqual(
+      [limits.target, limits.spill, limits.pause].map(y => ['line', y / 2])
+    );
+    expect(within.yaxis.range[1]).toBe(8 * GiB);
+    expect(words(within)[0]).toBe('target 4.50 GiB');
+    // While nobody was there, there was no limit.
+    const gap = figure([
+      { from: 0, memoryLimit: 16 * GiB },
+      { from: 1, memoryLimit: 0 },
+      { from: 2, memoryLimit: 16 * GiB }
+    ]);
+    expect(gap.shapes[0]).toMatchObject({
+      path: `M0,${limits.target} H1 M2,${limits.target} H4`
+    });
+    const gone = figure([
+      { from: 0, memoryLimit: 16 * GiB },
+      { from: 1, memoryLimit: 0 }
+    ]);
+    expect(gone.shapes).toHaveLength(3);
+    expect(words(gone)).toEqual([]);
+    expect(figure([]).shapes).toEqual([]);
+  });
+
+  it('are the same picture while time goes on with the last of them', () => {
+    const at = (to: number) =>
+      drawn([series({ t: [0, to], bytes: [8 * GiB, 8 * GiB] })], {
+        limits,
+        limitSteps: [
+          { from: 0, memoryLimit: 8 * GiB },
+          { from: 10, memoryLimit: 16 * GiB }
+        ],
+        align: 'clock'
+      }).layout.shapes;
+    expect(at(104)).toEqual(at(100));
   });
 
   it('have no words in a narrow panel', () => {

@@ -17,6 +17,7 @@ import {
   memoryLines,
   runColumns,
   runRows,
+  limitSteps,
   subtitleOf,
   tableOf,
   titleOf,
@@ -532,5 +533,89 @@ describe('the rows of memory', () => {
     expect(
       differenceRow(runRows(withRuns(one, none), 0, 100))!.cells
     ).toMatchObject({ 1: '–', 3: '–' });
+  });
+});
+
+describe('limits in the time of the lines', () => {
+  const [first] = result.runs;
+  const steps = [
+    { from: 2, memoryLimit: 100 },
+    { from: 22, memoryLimit: 50 },
+    { from: 25, memoryLimit: 100 }
+  ];
+  const limits = { ...result.limits!, memoryLimit: 100, steps };
+  const stepsOf = (
+    align: 'clock' | 'zero',
+    times: readonly (readonly [start: number, stopped: number | null])[],
+    over: Partial<MemoryResult> = { limits },
+    hidden?: ReadonlySet<string>
+  ) =>
+    limitSteps(
+      {
+        ...result,
+        ...over,
+        runs: times.map(([start, stopped], run) => ({
+          ...first!,
+          run,
+          start,
+          stopped
+        }))
+      },
+      align,
+      hidden
+    ).map(({ from, memoryLimit }) => [from, memoryLimit]);
+  const all = steps.map(({ from, memoryLimit }) => [from, memoryLimit]);
+
+  it('are those of each time by the clock, and without runs', () => {
+    expect(stepsOf('clock', [[20, 27]])).toEqual(all);
+    expect(stepsOf('zero', [])).toEqual(all);
+  });
+
+  it('are from zero those of the only run that is shown', () => {
+    const cut = [
+      [0, 100],
+      [2, 50],
+      [5, 100]
+    ];
+    expect(stepsOf('zero', [[20, 27]])).toEqual(cut);
+    expect(stepsOf('zero', [[20, null]])).toEqual(cut);
+    expect(stepsOf('zero', [[22, 25]])).toEqual([[0, 50]]);
+    // (before the first worker came there was none)
+    expect(stepsOf('zero', [[0, 3]])).toEqual([
+      [0, 0],
+      [2, 100]
+    ]);
+    const two = [
+      [20, 27],
+      [30, 31]
+    ] as const;
+    const hidden = new Set(['run 1']);
+    expect(stepsOf('zero', two, { limits }, hidden)).toEqual(cut);
+  });
+
+  it('are none of several runs for which they differ', () => {
+    expect(
+      stepsOf('zero', [
+        [3, 20],
+        [30, null]
+      ])
+    ).toEqual([[-Infinity, 100]]);
+    for (const other of [
+      [20, 27],
+      [23, 24]
+    ] as const) {
+      expect(stepsOf('zero', [[3, 20], other])).toEqual([]);
+    }
+    expect(stepsOf('zero', [[3, 20]], { limits }, new Set(['run 0']))).toEqual(
+      []
+    );
+  });
+
+  it('are always the same if no worker came or left', () => {
+    const same = { limits: result.limits };
+    for (const align of ['clock', 'zero'] as const) {
+      expect(stepsOf(align, [[20, 27]], same)).toEqual([[-Infinity, 50 * MiB]]);
+      expect(stepsOf(align, [[20, 27]], { limits: null })).toEqual([]);
+    }
   });
 });
