@@ -25,6 +25,11 @@ export class Int32Queue {
     this._length++;
   }
 
+  /** The oldest item; the queue must not be empty. */
+  peek(): number {
+    return this._items[this._head]!;
+  }
+
   /** Takes the oldest item; the queue must not be empty. */
   shift(): number {
     const value = this._items[this._head]!;

@@ -1,4 +1,5 @@
 import { NONE } from './edge-table';
+import { overdueSeconds } from './overdue';
 import { transferSeconds } from './placement';
 import { hasResources } from './resources';
 import { hasRoomFor } from './room';
@@ -30,19 +31,14 @@ export function balance(s: SchedulerState): boolean {
   }
   let hasMoved = false;
   for (const thief of workers) {
-    if (!thief.paused && idleThreads(thief) > 0) {
+    if (!thief.paused && thief.idleThreads > 0) {
       hasMoved = takeFromQueue(s, thief) || hasMoved;
-      if (idleThreads(thief) > 0) {
+      if (thief.idleThreads > 0) {
         askBack(s, thief);
       }
     }
   }
   return hasMoved;
-}
-
-/** Threads for which a worker has no task that could run, nor one whose inputs are on their way. */
-function idleThreads(worker: WorkerRecord): number {
-  return worker.freeThreads - worker.runnableCount - worker.fetchingCount;
 }
 
 function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
@@ -56,6 +52,7 @@ function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
   // The last ones: the victim would begin them last.
   for (const task of [
     ...victim.fetchQueue.lastOnes(MAX_LOOKED_AT, isLiving),
+    ...victim.rootQueue.lastOnes(MAX_LOOKED_AT, isLiving),
     ...victim.queue.lastOnes(MAX_LOOKED_AT, isLiving)
   ]) {
     if (left === 0) {
@@ -85,11 +82,15 @@ function isSoonerAt(
 ): boolean {
   const own = s.durations.booked(s.tasks.functionRow[task]!);
   const transfer = transferSeconds(s, task, thief);
-  // Behind runs that were given up on all threads it waits for as long as these go on.
-  const wait = victim.freeThreads === 0 ? victim.lingeringSeconds : 0;
+  // Behind runs that were given up on all threads it waits for as long as these go on, and behind those that take longer than known, too.
+  const overdue = overdueSeconds(s, victim);
+  const wait =
+    victim.freeThreads === 0
+      ? victim.lingeringSeconds / victim.threads
+      : overdue;
   return (
-    transfer <= MOST_TRANSFER * Math.max(own, wait / victim.threads) &&
-    thief.fullLoad + transfer + own < victim.fullLoad
+    transfer <= MOST_TRANSFER * Math.max(own, wait) &&
+    thief.fullLoad + transfer + own < victim.fullLoad + overdue
   );
 }
 
@@ -102,13 +103,14 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
       (other.paused ||
         (other.processingCount > other.freeThreads &&
           (other.freeThreads === 0 ||
-            other.occupancy > s.options.takeBackSeconds * other.freeThreads)))
+            other.occupancy > s.options.takeBackSeconds * other.freeThreads ||
+            overdueSeconds(s, other) > 0)))
   );
   if (victim === null) {
     return;
   }
   const unstarted = probablyUnstarted(s, victim);
-  let left = Math.min(idleThreads(thief), Math.ceil(unstarted.length / 2));
+  let left = Math.min(thief.idleThreads, Math.ceil(unstarted.length / 2));
   // The newest first: the worker would start them last.
   for (let i = unstarted.length - 1; left > 0 && i >= 0; i--) {
     const task = unstarted[i]!;
@@ -118,7 +120,7 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
       // (A paused worker starts nothing: whatever another takes is sooner.)
       (victim.paused || isSoonerAt(s, task, thief, victim))
     ) {
-      s.askBack(task, victim);
+      s.askBack(task, victim, thief);
       left--;
     }
   }
@@ -160,13 +162,14 @@ function mostLoaded(
   isVictim: (worker: WorkerRecord) => boolean
 ): WorkerRecord | null {
   let best: WorkerRecord | null = null;
+  let most = -1;
   for (const worker of s.workers.all) {
-    if (
-      worker !== thief &&
-      isVictim(worker) &&
-      (best === null || worker.fullLoad > best.fullLoad)
-    ) {
-      best = worker;
+    if (worker !== thief && isVictim(worker)) {
+      const load = worker.fullLoad + overdueSeconds(s, worker);
+      if (load > most) {
+        best = worker;
+        most = load;
+      }
     }
   }
   return best;

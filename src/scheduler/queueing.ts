@@ -11,8 +11,25 @@ export function placeInQueue(s: SchedulerState, task: number): void {
     s.enqueue(task, null);
     return;
   }
-  const home = s.policy.choose(s, task, candidates(s, task));
+  const home =
+    takerOf(s, task) ?? s.policy.choose(s, task, candidates(s, task));
   s.enqueue(task, home, !s.hasInputs(task, home));
+}
+
+/** The worker for which a task was asked back, if it still has nothing to do: others would be chosen by what is booked, as before. */
+function takerOf(s: SchedulerState, task: number): WorkerRecord | null {
+  const id = s.takers.size === 0 ? undefined : s.takers.get(task);
+  if (id === undefined) {
+    return null;
+  }
+  s.takers.delete(task);
+  const taker = s.workers.get(id);
+  return taker !== undefined &&
+    !taker.paused &&
+    taker.idleThreads > 0 &&
+    s.isEligible(task, taker)
+    ? taker
+    : null;
 }
 
 // Paused workers only when there is no other: a task may be bound to them.

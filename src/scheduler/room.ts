@@ -7,6 +7,7 @@
  * nothing is sent: nobody knows when they end, and another worker may be idle.
  */
 import { NONE } from './edge-table';
+import { isSilent } from './overdue';
 import type { SchedulerState } from './scheduler-state';
 import { TaskState } from './task-state';
 import { TaskFlag } from './task-table';
@@ -123,12 +124,30 @@ export function hasRoomToShip(
   );
 }
 
+/**
+ * A task that is queued for a worker, and that comes before another one in the order: if that one was shipped now, it would pass it. Or NONE.
+ * (Roots do not count: what uses earlier ones may pass them.)
+ */
+export function queuedBefore(
+  s: SchedulerState,
+  task: number,
+  worker: WorkerRecord
+): number {
+  if (worker.queue.length === 0) {
+    return NONE;
+  }
+  const { rank } = s.tasks;
+  const first = s.peekQueue(worker.queue, worker);
+  return first !== NONE && rank[first]! < rank[task]! ? first : NONE;
+}
+
 function hasRoomBeside(
-  { options, turns }: SchedulerState,
+  s: SchedulerState,
   worker: WorkerRecord,
   count: number,
   perThread: number
 ): boolean {
+  const { options, turns } = s;
   const ahead =
     worker.freeThreads *
     (turns.areContending ? options.aheadSecondsInTurns : options.aheadSeconds);
@@ -138,6 +157,7 @@ function hasRoomBeside(
     (count < perThread * worker.freeThreads ||
       (worker.processingSeconds.unknownCount === 0 &&
         worker.processingCount < options.aheadMost &&
+        !isSilent(s, worker) &&
         worker.usualSeconds.sum < ahead &&
         worker.occupancy < MOST_BY_AVERAGE * ahead))
   );

@@ -53,6 +53,8 @@ export class SchedulerState {
     this.restrictions
   );
   readonly tallies = new Tallies();
+  /** Tasks that a worker gives back in the present event, with the worker for which it was asked, or NONE. */
+  readonly takers = new Map<number, number>();
   /** Tasks in `Waiting`. */
   waitingCount = 0;
   /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */
@@ -164,7 +166,11 @@ export class SchedulerState {
       } else {
         tasks.flags[task]! &= ~TaskFlag.Lacks;
       }
-      const queue = lacksInputs ? home.fetchQueue : home.queue;
+      const queue = tasks.isRoot(task)
+        ? home.rootQueue
+        : lacksInputs
+          ? home.fetchQueue
+          : home.queue;
       queue.push(task, rank, client);
       home.queuedCount++;
       home.lackingCount += Number(lacksInputs);
@@ -192,10 +198,12 @@ export class SchedulerState {
     home.queuedCount--;
     home.lackingCount -= Number(tasks.hasFlag(task, TaskFlag.Lacks));
     this._unbook(task, this._timeOfQueued(task, home));
-    const { queue, fetchQueue } = home;
-    if (queue.length + fetchQueue.length > 2 * home.queuedCount + 64) {
-      queue.retain(other => this.isQueuedAt(other, homeId));
-      fetchQueue.retain(other => this.isQueuedAt(other, homeId));
+    const { queue, fetchQueue, rootQueue } = home;
+    const entries = queue.length + fetchQueue.length + rootQueue.length;
+    if (entries > 2 * home.queuedCount + 64) {
+      for (const each of [queue, fetchQueue, rootQueue]) {
+        each.retain(other => this.isQueuedAt(other, homeId));
+      }
     }
   }
 
@@ -204,8 +212,13 @@ export class SchedulerState {
     if (home === null) {
       return this.peekQueue(this.commonQueue, null);
     }
-    const task = this.peekQueue(home.queue, home);
-    return task === NONE ? this.peekQueue(home.fetchQueue, home) : task;
+    for (const queue of [home.queue, home.fetchQueue, home.rootQueue]) {
+      const task = this.peekQueue(queue, home);
+      if (task !== NONE) {
+        return task;
+      }
+    }
+    return NONE;
   }
 
   /**
@@ -266,7 +279,7 @@ export class SchedulerState {
       this.countLacking(task, worker);
     } else if (tasks.waitingOn[task] === 0) {
       tasks.flags[task]! |= TaskFlag.Runnable;
-      worker.runnableCount++;
+      this._countRunnable(worker);
       this.durations.begin(tasks.functionRow[task]!, this.now);
     }
     const need = this.needOf(task);
@@ -369,6 +382,12 @@ export class SchedulerState {
     runs.lacking[row] = count;
   }
 
+  private _countRunnable(worker: WorkerRecord): void {
+    if (worker.runnableCount++ < worker.threads) {
+      worker.busySince = this.now;
+    }
+  }
+
   /** Counts a processing task among those that could run, or no longer. */
   judgeRunnable(task: number, worker: WorkerRecord): void {
     const { flags, waitingOn } = this.tasks;
@@ -378,7 +397,11 @@ export class SchedulerState {
       (flags[task]! & TaskFlag.Seceded) === 0;
     if (isRunnable !== ((flags[task]! & TaskFlag.Runnable) !== 0)) {
       flags[task]! ^= TaskFlag.Runnable;
-      worker.runnableCount += isRunnable ? 1 : -1;
+      if (isRunnable) {
+        this._countRunnable(worker);
+      } else {
+        worker.runnableCount--;
+      }
       this.durations.begin(this.tasks.functionRow[task]!, this.now);
     }
   }
@@ -409,6 +432,7 @@ export class SchedulerState {
 
   /** A run leaves its worker's threads to others; it stays in the worker's list. */
   secede(task: number, worker: WorkerRecord): void {
+    worker.busySince = this.now;
     // It has begun: it will not be given back.
     this.tasks.flags[task]! |= TaskFlag.Seceded | TaskFlag.TakeBackRefused;
     worker.secededCount++;
@@ -540,11 +564,15 @@ export class SchedulerState {
     return worker;
   }
 
-  /** Asks a worker to give a run back if it has not begun it. */
-  askBack(task: number, worker: WorkerRecord): void {
+  /** Asks a worker to give a run back if it has not begun it. @param taker - for whom; null: for whoever may. */
+  askBack(
+    task: number,
+    worker: WorkerRecord,
+    taker: WorkerRecord | null
+  ): void {
     const runId = this.tasks.runId[task]!;
     this.tasks.flags[task]! |= TaskFlag.TakeBackAsked;
-    worker.askedBack.add(runId);
+    worker.askedBack.set(runId, taker?.id ?? NONE);
     this.output.takeBack(worker, task, runId);
   }
 

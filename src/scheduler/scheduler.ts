@@ -337,6 +337,7 @@ export class Scheduler {
       settle(s);
       // It ends: `balance` says yes only if it has given queued tasks to workers, and nothing here queues them again.
     } while (balance(s) || s.recommendations.length > 0);
+    s.takers.clear();
   }
 
   /** All instructions since the last call, to be carried out in their order and at once: they refer to the tables as they are now. */

@@ -48,7 +48,7 @@ function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
       (flags[task]! & asked) === 0 &&
       s.workers.all.some(other => !other.paused && s.isEligible(task, other))
     ) {
-      s.askBack(task, worker);
+      s.askBack(task, worker, null);
     }
   }
 }

@@ -7,30 +7,42 @@ import {
   isHeldBack,
   hasRoomToFetch,
   hasRoomToShip,
+  queuedBefore,
   shipTarget
 } from './room';
 import { dealRoots } from './roots';
 import type { SchedulerState } from './scheduler-state';
 import { TaskState } from './task-state';
 import { TaskFlag } from './task-table';
-import { assign, move } from './transitions';
+import { assign, move, settle } from './transitions';
 import type { WorkerRecord } from './worker-table';
 
-/** Ships the tasks that were held back to workers that have room again. */
+/** Ships the tasks that were held back to workers that have room again, each after those that are queued there and come first. */
 export function shipHeldBack(s: SchedulerState): void {
   if (s.turns.areContending) {
     return;
   }
   for (const worker of s.workers.all) {
-    const heldBack = worker.heldBack;
+    const { heldBack, queue } = worker;
     while (heldBack.length > 0 && hasRoomToShip(s, worker)) {
-      const task = heldBack.shift();
+      const task = heldBack.peek();
       if (
-        s.tasks.state[task] === TaskState.Waiting &&
-        s.tasks.waitingOn[task]! > 0 &&
-        shipTarget(s, task) === worker
+        s.tasks.state[task] !== TaskState.Waiting ||
+        s.tasks.waitingOn[task] === 0 ||
+        shipTarget(s, task) !== worker
       ) {
+        heldBack.shift();
+        continue;
+      }
+      const first = queuedBefore(s, task, worker);
+      if (first === NONE) {
+        heldBack.shift();
         move(s, task, TaskState.Processing);
+      } else if (hasRoom(s, worker) && mayFollow(s, first, worker)) {
+        queue.pop();
+        assign(s, first, worker, s.tasks.hasFlag(first, TaskFlag.Lacks));
+      } else {
+        break;
       }
     }
   }
@@ -85,7 +97,7 @@ function fillWorker(
   share: number
 ): boolean {
   const { commonQueue } = s;
-  const { queue, fetchQueue } = worker;
+  const { queue, fetchQueue, rootQueue } = worker;
   let left = share;
   let hasAssigned = false;
   for (;;) {
@@ -96,20 +108,18 @@ function fillWorker(
     const isRoomy = hasRoom(s, worker);
     const isRoomyForRoots = hasRoomForRoots(s, worker, isRoomy);
     if (isRoomyForRoots && left > 0 && s.commonCount > 0) {
-      best = following(s, worker, s.peekQueue(commonQueue, null));
-      if (best !== NONE && isHeldBack(s, best, worker)) {
-        best = NONE;
+      best = sentRoot(s, worker, s.peekQueue(commonQueue, null));
+    }
+    if (isRoomyForRoots && rootQueue.length > 0) {
+      const root = sentRoot(s, worker, s.peekQueue(rootQueue, worker));
+      if (root !== NONE && (best === NONE || !s.turns.isBefore(best, root))) {
+        best = root;
+        from = rootQueue;
       }
     }
-    if ((isRoomy || isRoomyForRoots) && worker.queuedCount > 0) {
+    if (isRoomy && queue.length > 0) {
       const own = following(s, worker, s.peekQueue(queue, worker));
-      if (
-        own !== NONE &&
-        (s.tasks.isRoot(own)
-          ? isRoomyForRoots && !isHeldBack(s, own, worker)
-          : isRoomy) &&
-        (best === NONE || !s.turns.isBefore(best, own))
-      ) {
+      if (own !== NONE && (best === NONE || !s.turns.isBefore(best, own))) {
         best = own;
         from = queue;
       }
@@ -136,6 +146,8 @@ function fillWorker(
       worker,
       from !== commonQueue && s.tasks.hasFlag(best, TaskFlag.Lacks)
     );
+    // What is shipped with it comes before the next one.
+    settle(s);
   }
 }
 
@@ -145,6 +157,15 @@ function following(
   task: number
 ): number {
   return task !== NONE && mayFollow(s, task, worker) ? task : NONE;
+}
+
+function sentRoot(
+  s: SchedulerState,
+  worker: WorkerRecord,
+  task: number
+): number {
+  const root = following(s, worker, task);
+  return root !== NONE && isHeldBack(s, root, worker) ? NONE : root;
 }
 
 /**

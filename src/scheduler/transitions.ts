@@ -2,7 +2,7 @@ import { NONE_U32, ReportStatus } from '../records/enumerations';
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
 import { placeInQueue } from './queueing';
-import { hasRoomToShip, shipTarget } from './room';
+import { hasRoomToShip, queuedBefore, shipTarget } from './room';
 import {
   FailureReason,
   holdsInputs,
@@ -187,7 +187,10 @@ function isDue(
         return false;
       }
       const worker = shipTarget(s, task);
-      if (worker !== null && !hasRoomToShip(s, worker)) {
+      if (
+        worker !== null &&
+        (!hasRoomToShip(s, worker) || queuedBefore(s, task, worker) !== NONE)
+      ) {
         worker.heldBack.push(task);
         return false;
       }
@@ -255,6 +258,7 @@ function startWaiting(s: SchedulerState, task: number): void {
   s.tasks.readyAt[task] = s.now;
   s.tasks.unfinishedSince[task] = s.now;
   let unfinished = 0;
+  let isBeingMade = false;
   for (let e = firstInput[task]!; edges.dependent[e] === task; e++) {
     const input = edges.input[e]!;
     s.tasks.addWaiter(input);
@@ -262,7 +266,9 @@ function startWaiting(s: SchedulerState, task: number): void {
       continue;
     }
     unfinished++;
-    if (state[input] === Released) {
+    if (state[input] === Processing) {
+      isBeingMade = true;
+    } else if (state[input] === Released) {
       s.recommendations.push(input, Waiting);
     } else if (state[input] === Erred) {
       failBy(s, task, input);
@@ -280,6 +286,9 @@ function startWaiting(s: SchedulerState, task: number): void {
     s.recommendations.push(task, Erred);
   } else if (unfinished === 0) {
     s.recommendations.push(task, Queued);
+  } else if (isBeingMade) {
+    // It has come after its input was sent.
+    s.recommendations.push(task, Processing);
   }
 }
 

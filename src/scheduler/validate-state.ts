@@ -443,15 +443,14 @@ function checkNothingIdle(s: SchedulerState): void {
       waiting.push(common);
     }
     const own = s.peekQueue(worker.queue, worker);
-    if (
-      own !== NONE &&
-      (s.tasks.isRoot(own) ? hasRoomFor(s, own, worker) : hasRoom(s, worker))
-    ) {
+    if (own !== NONE && hasRoom(s, worker)) {
       waiting.push(own);
     }
-    const far = s.peekQueue(worker.fetchQueue, worker);
-    if (far !== NONE && hasRoomFor(s, far, worker)) {
-      waiting.push(far);
+    for (const queue of [worker.fetchQueue, worker.rootQueue]) {
+      const task = s.peekQueue(queue, worker);
+      if (task !== NONE && hasRoomFor(s, task, worker)) {
+        waiting.push(task);
+      }
     }
     for (const task of waiting) {
       invariant(

@@ -194,6 +194,7 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
   if (worker === undefined) {
     return;
   }
+  worker.busySince = s.now;
   for (let k = 0; k < event.missingInputs.length; k++) {
     inputMissing(s, event.missingInputs[k]!, event.missingWorkers[k]!);
   }
@@ -331,15 +332,18 @@ export function takeBackAnswered(
     if (event.taken[i] === 1) {
       s.endGivenUp(task, event.runIds[i]!, worker);
     }
-    if (!worker.askedBack.delete(event.runIds[i]!)) {
+    const taker = worker.askedBack.get(event.runIds[i]!);
+    if (taker === undefined) {
       continue; // nobody has asked, or it has answered before
     }
+    worker.askedBack.delete(event.runIds[i]!);
     if (!tasks.isRunOf(worker.id, task, event.runIds[i]!)) {
       continue;
     }
     if (event.taken[i] === 1) {
       tasks.countTakenBack(task);
       s.endRun(task, worker);
+      s.takers.set(task, taker);
       move(s, task, TaskState.Waiting);
     } else {
       tasks.flags[task]! &= ~TaskFlag.TakeBackAsked;

@@ -33,6 +33,8 @@ export class WorkerRecord {
   /** Those of them that have all their inputs here, and those that lack inputs which other workers hold. */
   runnableCount = 0;
   fetchingCount = 0;
+  /** When a run ended last, or had a thread at once: since then its threads are at what they are at. */
+  busySince = 0;
   firstProcessing = NONE;
   lastProcessing = NONE;
   /** Of those tasks. */
@@ -41,11 +43,13 @@ export class WorkerRecord {
   readonly usualSeconds = new BookedSum();
   /** The bytes of their results, as far as results of their functions are known. */
   readonly resultBytes = new BookedSum();
-  /** Tasks in `Queued` that are meant for this worker: because of where their inputs are, or dealt to it (`roots.ts`). May hold dead entries. */
+  /** Tasks in `Queued` that are meant for this worker because of where their inputs are: those that have all inputs here. May hold dead entries. */
   readonly queue: ClientQueue;
-  /** Of those tasks the ones that lacked inputs here when they were queued. Those in `queue` have all. */
+  /** The same of those that lacked inputs here when they were queued. */
   readonly fetchQueue: ClientQueue;
-  /** The living entries of both queues. */
+  /** The roots that were dealt to it (`roots.ts`), apart, since what is queued of the others must be found behind them. */
+  readonly rootQueue: ClientQueue;
+  /** The living entries of all three queues. */
   queuedCount = 0;
   /** Those of them that lacked inputs here. */
   lackingCount = 0;
@@ -54,8 +58,11 @@ export class WorkerRecord {
   readonly rootSeconds = new BookedSum();
   /** Tasks that were not shipped with their inputs only because there was no room. May hold dead entries. */
   readonly heldBack = new Int32Queue();
-  /** Runs that the worker has been asked to give back and has not answered for: by id, for an answer may come twice. */
-  readonly askedBack = new Set<number>();
+  /**
+   * Runs that the worker has been asked to give back and has not answered for: by id, for an answer may come twice, with the worker that
+   * would take them, or NONE.
+   */
+  readonly askedBack = new Map<number, number>();
   /** What tasks may hold of it, and what those in `Processing` here do. */
   readonly resources: WorkerResources;
   /** Runs that were given up and may go on here: by id, with the function's row and when that was. */
@@ -94,6 +101,7 @@ export class WorkerRecord {
   ) {
     this.queue = new ClientQueue(turns);
     this.fetchQueue = new ClientQueue(turns);
+    this.rootQueue = new ClientQueue(turns);
     this.resources = new WorkerResources(resources);
     this._names = new Set(names);
   }
@@ -116,6 +124,11 @@ export class WorkerRecord {
   /** Threads that are not taken, as far as is known, by runs that were given up. */
   get freeThreads(): number {
     return Math.max(0, this.threads - this.lingering.size);
+  }
+
+  /** Threads for which it has no task that could run, nor one whose inputs are on their way; less than 0: it has more tasks. */
+  get idleThreads(): number {
+    return this.freeThreads - this.runnableCount - this.fetchingCount;
   }
 
   /** It gets no tasks. */

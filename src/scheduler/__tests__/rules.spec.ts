@@ -445,6 +445,49 @@ describe('work ahead', () => {
     expect(s.said()).toEqual(['release 0: a', 'assign 0: e']);
   });
 
+  it('ships a task that is submitted after its input was sent', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a; x', { want: 'a x' });
+    s.finish(0, 'x');
+    s.said();
+    s.submit('a -> b');
+    expect(s.said()).toEqual(['assign 0: b']);
+  });
+
+  it('sends with a root what uses it before it sends the next root', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b');
+    s.finish(0, 'a', { duration: 0.003 });
+    s.finish(0, 'b', { duration: 0.003 });
+    s.said();
+    s.submit('a1 -> b1; a2 -> b2; a3 -> b3; a4 -> b4', {
+      want: 'b1 b2 b3 b4'
+    });
+    // They are 12 ms of work.
+    expect(s.said()).toEqual(['assign 0: a1 b1 a2 b2']);
+  });
+
+  it('ships nothing past a task that is queued and comes first', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    const numbers = Array.from({ length: 10 }, (_, i) => i);
+    const all = (letter: string): string =>
+      numbers.map(i => letter + i).join(' ');
+    s.submit(numbers.map(i => `a${i}`).join(';'), { want: all('a') });
+    s.finish(0, 'a0 a1', { duration: 20e-6 });
+    s.said();
+    s.submit(numbers.map(i => `a${i} -> b${i}`).join(';'), { want: all('b') });
+    // Nobody knows how long `b` takes: of these there is room for one, and not for those behind b1.
+    expect(s.said()).toEqual(['assign 0: b0']);
+    expect(s.states('b1 b2')).toBe('Queued Waiting');
+    s.finish(0, 'b0', { duration: 20e-6 });
+    expect(s.saidOf('assign')).toEqual([
+      'assign 0: b1 b2 b3 b4 b5 b6 b7 b8 b9'
+    ]);
+  });
+
   it('does not ship a task whose inputs are at two workers', () => {
     const s = new SchedulerFixture();
     s.join(0);
