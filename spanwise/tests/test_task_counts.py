@@ -85,7 +85,8 @@ def test_tasks_are_counted_by_function_and_span(tmp_path: Path) -> None:
         assert progress(client, **work)[""] == {"running": 2, "waiting": 105}
         states = by_scheduler(client, "work")
         assert sum(states.values()) == 107
-        assert states["waiting"] == 100 + 1 + 1
+        # (The first two were sent behind what they wait for: one more for each thread.)
+        assert states["waiting"] == 100 + 1 + 1 - 2
         assert by_scheduler(client, "load") == {"memory": 100}
         # The sidebar's tree has the same.
         rows = client._observed.query("spans", params={"all": True, "after": 0})["rows"]
