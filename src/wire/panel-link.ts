@@ -960,7 +960,10 @@ export type ProfileResult = {
     /** The thread time that one sample stands for, as it was set; 0: sampling is switched off. */
     readonly sampleSeconds: number;
   };
-  /** Samples by second; of long work, by the first of so many seconds as `seconds` are apart. */
+  /**
+   * Samples by second; of long work, by the first of so many seconds as `seconds` are apart. Of Dask's, as many as `rateHz` has for the time
+   * that threads worked in the second, once the rate is known.
+   */
   readonly activity: {
     readonly seconds: readonly number[];
     readonly onCore: readonly number[];

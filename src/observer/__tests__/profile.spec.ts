@@ -1,3 +1,4 @@
+import { SampleState } from '../../records/enumerations';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
@@ -493,6 +494,75 @@ describe('the profile', () => {
     expect(ask(log, 'profile').rateHz).toBeNull();
     ingestBlock(log, rowsToBlock(8, 'runs', [{ run: 1, duration: 4 }]));
     expect(ask(log, 'profile').rateHz).toBe(2.5);
+  });
+
+  it('has of Dask’s looks in each second as many threads as worked in it', () => {
+    const log = new LogStore('calm and busy');
+    const json = JSON.stringify({ kind: 'dask', attached: 4 });
+    const looks = [
+      // Of before it was watched nothing else is known.
+      [2, 1, 90],
+      // Four threads sleep from 5 to 8; each worker tells a second's looks when that ends by its own clock.
+      [6, 1, 800],
+      [7, 1, 350],
+      [8, 1, 50],
+      // Then they compute until 14, and looks are rare.
+      [9, 2, 20],
+      [10, 2, 40],
+      [11, 2, 100],
+      [12, 2, 10],
+      [13, 2, 20],
+      [14, 2, 10]
+    ];
+    [
+      rowsToBlock(1, 'header', [{ json }]),
+      rowsToBlock(2, 'names', [
+        { id: 1, text: 'nap' },
+        { id: 2, text: 'busy' }
+      ]),
+      rowsToBlock(
+        3,
+        'runs',
+        [0, 1, 2, 3].flatMap(lane => [
+          { run: lane, lane, function: 1, start: 5, duration: 3 },
+          { run: 4 + lane, lane, function: 2, start: 8, duration: 6 }
+        ])
+      ),
+      rowsToBlock(
+        4,
+        'samples',
+        looks.map(([second, fn, n]) => ({
+          second: second!,
+          function: fn!,
+          state: SampleState.Unknown,
+          n: n!
+        }))
+      )
+    ].forEach(block => ingestBlock(log, block));
+    const threads = (over: Parameters<typeof ask>[2] = {}) => {
+      const { activity, rateHz } = ask(log, 'profile', over);
+      expect(rateHz).toBeCloseTo(1400 / 36, 9);
+      return activity.seconds.map((second, i) => [
+        second,
+        Math.round((activity.unknown![i]! / rateHz!) * 100) / 100
+      ]);
+    };
+    expect(threads()).toEqual([
+      [2, 2.31],
+      ...[5, 6, 7, 8, 9, 10, 11, 12, 13].map(second => [second, 4])
+    ]);
+    expect(threads({ filter: { functions: ['nap'] } })).toEqual([
+      [2, 2.31],
+      [5, 4],
+      [6, 4],
+      [7, 4],
+      // (both looked in what the log calls second 8 or 9)
+      [8, 2.86]
+    ]);
+    expect(threads({ time: { from: 10, to: 12 } })).toEqual([
+      [10, 4],
+      [11, 4]
+    ]);
   });
 
   it('counts the work of tasks that run, until the log has ended', () => {

@@ -17,6 +17,7 @@ import { fineCells } from './fine-cells';
 import { fineSums } from './fine-rows';
 import { honouredBy } from './honoured';
 import { LockWaits } from './lock-waits';
+import { looksByClock } from './looks-by-clock';
 import { workerName } from './run-detail';
 import type { ParamsOf } from '../../wire/question';
 
@@ -69,7 +70,9 @@ export function* foldProfile(
   const end = Math.min(params.end ?? Infinity, moment.rows.samples);
   const root = newNode('all', '', 0);
   const tree = new StackTree(log, root, groupOf(log, params.groupBy ?? 'all'));
-  const activity = new Map<number, number[]>();
+  const counted = new Map<number, number[]>();
+  /** In the range, of all. */
+  const looks = new Map<number, number>();
   const chunks = log.samples.rowsBefore(end);
   const lockShares = yield* lockSharesOf(context, chunks);
   let taken = 0;
@@ -80,7 +83,11 @@ export function* foldProfile(
       const n = c.n[i]!;
       const second = c.second[i]!;
       taken += second >= wholeFrom ? n : 0;
-      if (!samplePasses(context, c, i)) {
+      const isInTime = timePasses(context, second);
+      if (isInTime) {
+        looks.set(second, (looks.get(second) ?? 0) + n);
+      }
+      if (!isInTime || !samplePasses(context, c, i)) {
         hidden += n;
         continue;
       }
@@ -92,11 +99,11 @@ export function* foldProfile(
           ? n * (lockShares.get(cellKey(span, fn)) ?? 0)
           : 0;
       tree.add(c.stack[i]!, fn, c.lane[i]!, span, state, n, gil);
-      const counts = activity.get(second) ?? [0, 0, 0, 0, 0];
+      const counts = counted.get(second) ?? [0, 0, 0, 0, 0];
       counts[Math.min(SampleState.Unknown, state)]! += n;
       counts[SampleState.Blocked]! -= gil;
       counts[LOCK]! += gil;
-      activity.set(second, counts);
+      counted.set(second, counts);
     }
     seen += rows;
     if (seen >= ROWS_PER_SLICE) {
@@ -116,17 +123,22 @@ export function* foldProfile(
           firstRow,
           end
         );
-  const bySecond = inSteps(activity);
+  const rateHz = rateOf(context, taken);
+  const bySecond = inSteps(
+    isOfDask(log) && rateHz !== null
+      ? yield* looksByClock(context, counted, looks, rateHz)
+      : counted
+  );
   const seconds = [...bySecond.keys()].sort((a, b) => a - b);
-  const unknown = seconds.map(
-    second => bySecond.get(second)![SampleState.Unknown]!
+  const unknown = seconds.map(second =>
+    hundredths(bySecond.get(second)![SampleState.Unknown]!)
   );
   return {
     result: {
       view: 'profile',
       samples: root.n,
       hidden,
-      rateHz: rateOf(context, taken),
+      rateHz,
       nodes,
       dropped,
       ...(page === undefined ? {} : { page }),
@@ -148,9 +160,7 @@ export function* foldProfile(
     honoured: honouredBy(
       'profile',
       isWhole(context) ? { ...context, time: 'all' } : context,
-      log.header['kind'] === 'dask' && context.filter.bySpan
-        ? ['samplesOfDask']
-        : []
+      isOfDask(log) && context.filter.bySpan ? ['samplesOfDask'] : []
     )
   };
 }
@@ -255,7 +265,11 @@ function* lockSharesOf(
   const blocked = new Map<number, number>();
   for (const { columns: c, rows } of chunks) {
     for (let i = 0; i < rows; i++) {
-      if (c.state[i] === SampleState.Blocked && samplePasses(context, c, i)) {
+      if (
+        c.state[i] === SampleState.Blocked &&
+        timePasses(context, c.second[i]!) &&
+        samplePasses(context, c, i)
+      ) {
         const key = cellKey(c.span[i]!, c.function[i]!);
         blocked.set(key, (blocked.get(key) ?? 0) + c.n[i]!);
       }
@@ -273,18 +287,20 @@ function* lockSharesOf(
 
 type SampleColumns = LogStore['samples']['chunks'][number]['columns'];
 
+function timePasses(context: FoldContext, second: number): boolean {
+  if (context.time === 'all') {
+    return true;
+  }
+  const { from, to } = resolveRange(context);
+  return second + 1 > from && second < to;
+}
+
+/** Whatever its second is. */
 function samplePasses(
-  context: FoldContext,
+  { filter }: FoldContext,
   c: SampleColumns,
   i: number
 ): boolean {
-  const { filter, time } = context;
-  if (time !== 'all') {
-    const { from, to } = resolveRange(context);
-    if (c.second[i]! + 1 <= from || c.second[i]! >= to) {
-      return false;
-    }
-  }
   return (
     filter.spans[c.span[i]!] === 1 &&
     filter.lanes[c.lane[i]!] === 1 &&
@@ -301,12 +317,16 @@ function samplePasses(
  * the time that was worked.
  */
 function rateOf(context: FoldContext, taken: number): number | null {
-  if (context.log.header['kind'] !== 'dask') {
+  if (!isOfDask(context.log)) {
     const sampleSeconds = sampleSecondsOf(context.log);
     return sampleSeconds > 0 ? 1 / sampleSeconds : null;
   }
   const workSeconds = workSecondsOf(context);
   return workSeconds >= 1 && taken > 0 ? taken / workSeconds : null;
+}
+
+function isOfDask(log: LogStore): boolean {
+  return log.header['kind'] === 'dask';
 }
 
 /** How long threads worked while they were watched. Of less than a second it says little. */

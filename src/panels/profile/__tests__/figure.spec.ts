@@ -230,6 +230,9 @@ describe('the activity line', () => {
       waiting: [0, 0, 0]
     };
     expect(activityOf({ ...result, activity: little }).top).toBe(1);
+    // Four threads by clocks that were put beside each other.
+    const four = { ...little, seconds: [0], onCore: [404] };
+    expect(activityOf({ ...result, activity: four }).top).toBe(4);
   });
 
   const activity = (seconds: readonly number[], rateHz: number | null = 10) =>
