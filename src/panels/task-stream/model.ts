@@ -550,6 +550,12 @@ export class TaskStreamModel extends Disposing {
     return this._isFollowing && !(isWhole && isPart);
   }
 
+  /** Whether all that has run is in view. */
+  get showsWhole(): boolean {
+    const { from, to } = this.extent;
+    return this._view.from <= from && this._view.to >= to;
+  }
+
   /** What *Follow* does. */
   toggleFollowing(): void {
     this.setFollowing(!this.followsNewest);

@@ -169,7 +169,6 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           shortcut="F"
           onClick={() => this._change(() => model.toggleFollowing())}
         />
-        <PausedText model={model} trans={trans} />
         <ToolButton
           label={trans.__('Zoom in')}
           icon={zoomInIcon}
@@ -200,19 +199,6 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           hasMenu
           onClick={event => openMenu(event.currentTarget, this._jumps())}
         />
-        <SearchBox
-          className="sw-tool-search"
-          label={trans.__('Find key')}
-          value={this._search}
-          count={this._found}
-          onChange={value => {
-            this._search = value;
-            this._found = undefined;
-            this._matches = null;
-            this.update();
-          }}
-          onEnter={() => void this._findNext()}
-        />
         {groups.length > 0 && (
           <ToolSelect
             label={trans.__('Workers shown')}
@@ -241,6 +227,21 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           ]}
           onChange={value => this._setColourBy(value)}
         />
+        <SearchBox
+          className="sw-tool-search"
+          label={trans.__('Find key')}
+          value={this._search}
+          count={this._found}
+          onChange={value => {
+            this._search = value;
+            this._found = undefined;
+            this._matches = null;
+            this.update();
+          }}
+          onEnter={() => void this._findNext()}
+        />
+        {/* (it comes and goes: no tool is right of it that would move) */}
+        <PausedText model={model} trans={trans} />
         <span className="sw-toolbar-note sw-figure">
           {nowText(model, trans)}
         </span>
@@ -516,7 +517,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   }
 }
 
-/** "paused at 14.6 s – 30.6 s", or "whole run" where that is followed; follows a pan without rendering the panel again. */
+/** "paused at 14.6 s – 30.6 s", or "whole run" where all of it is in view; follows a pan without rendering the panel again. */
 function PausedText(props: {
   readonly model: TaskStreamModel;
   readonly trans: TranslationBundle;
@@ -548,10 +549,15 @@ function PausedText(props: {
   const { from, to } = model.view;
   const range = formatTimeRange(Math.max(0, from), Math.max(0, to));
   const text = model.isLive ? trans.__('paused at %1', range) : range;
+  const shown = !model.showsWhole
+    ? text
+    : model.isLive
+      ? trans.__('whole run, paused')
+      : trans.__('whole run');
   return (
     <span className="sw-TaskStream-paused sw-figure" title={text}>
       <span className="sw-TaskStream-pauseMark" aria-hidden="true" />
-      {text}
+      {shown}
     </span>
   );
 }

@@ -190,6 +190,28 @@ it('follows the newest by one click after *Fit*, and says until then that it is 
   expect(panel.model.view.from).toBeGreaterThan(newestFrom - 1);
   await click(follow());
   expect(state()).toEqual(['false', expect.stringMatching(/^paused at /)]);
+  await click(inPanel('[aria-label="Fit"]'));
+  expect(state()).toEqual(['false', 'whole run, paused']);
+  // More has run than is in view.
+  await answered(result.to + 900);
+  expect(state()).toEqual(['false', expect.stringMatching(/^paused at /)]);
+});
+
+it('no tool of the Task Stream is right of what comes and goes in its toolbar', async () => {
+  const names = () =>
+    [...inPanel('.sw-toolbar').children]
+      .map(each => each.className)
+      .slice(0, -1);
+  const before = names();
+  await act(async () => {
+    panel.model.setView({ from: 3, to: 4 });
+    MessageLoop.flush();
+  });
+  const after = names();
+  const at = after.findIndex(name => name.includes('sw-TaskStream-paused'));
+  expect(after.slice(0, at)).toEqual(before.slice(0, at));
+  expect(after[at + 1]).toMatch(/^sw-toolbar-note/);
+  expect(after[at + 2]).toBe('sw-toolbar-spacer');
 });
 
 it('*Zoom to this task* shows little else, also after a jump', async () => {
