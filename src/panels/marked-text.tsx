@@ -27,3 +27,16 @@ export function MarkedText(props: {
     </>
   );
 }
+
+/** What the cluster says of what waits: the commands in it are code, where a terminal has backticks around them. */
+export function ToldText(props: {
+  readonly text: string;
+  readonly commands: readonly string[];
+}): JSX.Element {
+  const { commands } = props;
+  const text = commands.reduce(
+    (told, command) => told.replaceAll(`\`${command}\``, () => command),
+    props.text
+  );
+  return <MarkedText text={text} piece={commands} as="code" />;
+}

@@ -18,7 +18,7 @@ import { conditionText, termText } from './chip-row';
 import type { ClusterInfo, ViewResult } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
-import { MarkedText } from './marked-text';
+import { MarkedText, ToldText } from './marked-text';
 import type { ClusterOffer } from './panel-context';
 import type { Asked } from './panel-watch';
 import {
@@ -197,7 +197,12 @@ export function clusterState(
         count,
         formatCount(count)
       ),
-      sentence: whyNoneRuns(cluster, trans),
+      sentence:
+        command === null ? (
+          whyNoneRuns(cluster, trans)
+        ) : (
+          <ToldText text={whyNoneRuns(cluster, trans)} commands={[command]} />
+        ),
       ...(command !== null && { buttons: [copyButton(command, trans)] }),
       tellsWhatWaits: true
     };

@@ -8,6 +8,7 @@ import * as React from 'react';
 import { createElement } from '../charts/shown-element';
 import type { Trans } from '../base/trans';
 import { warningIcon } from './icons';
+import { ToldText } from './marked-text';
 import { useIsCut } from './use-is-cut';
 
 export type StateButton = {
@@ -91,10 +92,19 @@ export function StateStrip(props: {
   // Who has just closed it is at the button, also where there is room for all by now.
   const [hasFocus, setHasFocus] = React.useState(false);
   const about = React.useId();
+  const opener = React.useRef<HTMLButtonElement>(null);
+  const onKeyDown = (event: React.KeyboardEvent): void => {
+    if (event.key === 'Escape' && isOpen) {
+      event.stopPropagation();
+      setIsOpen(false);
+      opener.current?.focus();
+    }
+  };
   return (
     <>
       <div
         className="sw-strip"
+        onKeyDown={onKeyDown}
         data-tone={tone}
         data-whole={isWhole || undefined}
         role="status"
@@ -123,6 +133,7 @@ export function StateStrip(props: {
         )}
         {details && (
           <button
+            ref={opener}
             type="button"
             className="sw-link"
             aria-expanded={isOpen}
@@ -136,9 +147,16 @@ export function StateStrip(props: {
         {button && <StateAction button={button} className="sw-link" />}
       </div>
       {details && isOpen && (
-        <div id={about} className="sw-strip-details" data-tone={tone}>
+        <div
+          id={about}
+          className="sw-strip-details"
+          data-tone={tone}
+          onKeyDown={onKeyDown}
+        >
           {details.lines.map(line => (
-            <p key={line}>{line}</p>
+            <p key={line}>
+              <ToldText text={line} commands={details.commands ?? []} />
+            </p>
           ))}
           {details.commands?.map(command => (
             <StateAction

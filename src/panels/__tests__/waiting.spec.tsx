@@ -1,7 +1,9 @@
 /** Tasks that wait, from the observer's account of them to the strip above every panel and the state of an empty one. */
 import { Clipboard } from '@jupyterlab/apputils';
 import { nullTranslator } from '@jupyterlab/translation';
+import type { ReactElement } from 'react';
 import { flushSync } from 'react-dom';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { clusterInfo, FakeFeed } from '../../feed/__tests__/fake-feed';
 import { membersOf, WaitReason } from '../../records/enumerations';
@@ -93,6 +95,46 @@ describe('tasks that wait', () => {
     expect(copy.mock.calls).toEqual([[command]]);
     expect(strips.host.querySelector('b')).toBeNull();
     copy.mockRestore();
+  });
+
+  it('are told of with commands as code, until Escape', () => {
+    const command = "spanwise worker unix:/s --resources 'GPU=1 `'";
+    const told = `It runs when such a worker joins (in a terminal, \`${command}\` starts one).`;
+    wait(WaitReason.NoResource, 1, told, 'GPU=1 `', command);
+    strips.text();
+    const find = (selector: string) =>
+      strips.host.querySelector<HTMLElement>(selector);
+    const opener = find('.sw-strip .sw-link')!;
+    const press = (from: HTMLElement) => {
+      const escape = { key: 'Escape', bubbles: true };
+      flushSync(() => from.dispatchEvent(new KeyboardEvent('keydown', escape)));
+    };
+    for (const focused of [
+      '.sw-strip .sw-link',
+      '.sw-strip-details .sw-link'
+    ]) {
+      flushSync(() => opener.click());
+      expect(find('.sw-strip-details p')!.textContent).toBe(
+        `It runs when such a worker joins (in a terminal, ${command} starts one).`
+      );
+      expect(find('.sw-strip-details code')!.textContent).toBe(command);
+      find(focused)!.focus();
+      press(find(focused)!);
+      expect(find('.sw-strip-details')).toBeNull();
+      expect(document.activeElement).toBe(opener);
+    }
+    // The same where it stands in place of the figures.
+    const feed = new FakeFeed();
+    const ref = new ClusterRef({
+      feed,
+      target: {},
+      notebookOf: () => undefined
+    });
+    feed.setClusters({ ...strips.cluster.info(), runs: 0, running: 0 });
+    const { sentence } = clusterState(ref, taskStreamIcon, trans)!;
+    expect(renderToStaticMarkup(sentence as ReactElement)).toContain(
+      '(in a terminal, <code>spanwise worker unix:/s'
+    );
   });
 
   it('are not told of where nothing is known of them', () => {
