@@ -5,6 +5,7 @@ import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { createElement } from '../../charts/shown-element';
 import { readPalette } from '../../charts/theme';
+import { clusterInfo } from '../../feed/__tests__/fake-feed';
 import { SelectionModel } from '../../feed/selection';
 import { ask } from '../../observer/__tests__/ask';
 import { drawnStore } from '../../testing/panel-harness/drawn-log';
@@ -375,7 +376,7 @@ describe.each(['memory', 'system'] as const)('a chart of %s', view => {
   Object.assign(theme, { changed: new Signal(theme) });
   const context = {
     theme,
-    cluster: { current: null },
+    cluster: { current: clusterInfo() },
     selection: new SelectionModel()
   } as unknown as PanelContext;
   /** The pointer is at 3 s of the first chart. */
@@ -415,6 +416,27 @@ describe.each(['memory', 'system'] as const)('a chart of %s', view => {
         />
       );
     await act(async () => root.render(shown));
+  });
+
+  it('says of memory why the other panel has another figure', () => {
+    const titles = [...host.querySelectorAll('[title]')].map(
+      each =>
+        [
+          each.textContent,
+          (each as HTMLElement).title.split('\n').at(-1)
+        ] as const
+    );
+    expect(titles).toContainEqual(
+      view === 'memory'
+        ? [
+            'Process memory of the cluster, 2 runs by clock',
+            'Without what processes share, which Resident memory in System has in each of them.'
+          ]
+        : [
+            'Resident memory',
+            'With what processes share, in each of them; Process in Memory Sampler leaves that out.'
+          ]
+    );
   });
 
   it('has its card in the top layer, over no part of it while it is low', () => {

@@ -2,7 +2,8 @@ import { formatTick } from './point-in-time';
 
 /**
  * Where the ticks of a time axis stand: 1, 2, 5 × 10ⁿ seconds, then 15 and
- * 30 s, 1, 2, 5, 10, 15, 30 min, then hours, at least 72 pixels apart, and so far that their labels have room.
+ * 30 s, 1, 2, 5, 10, 15, 30 min, then hours, at least 72 pixels apart, and so far that their labels have room; closer only where one would stand
+ * alone.
  */
 type TimeTicks = {
   readonly step: number;
@@ -39,12 +40,20 @@ export function timeTicks(
   if (!(to > from) || !(pixels > 0)) {
     return { step: 1, ticks: [] };
   }
+  const roomOf = ({ ticks }: TimeTicks): number =>
+    GAP + Math.max(0, ...ticks.map(({ text }) => widthOf(text)));
+  const hasRoom = (some: TimeTicks): boolean =>
+    roomOf(some) <= (some.step / (to - from)) * pixels;
   const close = ticksApart(from, to, pixels, format, MIN_APART);
-  const widest =
-    GAP + Math.max(0, ...close.ticks.map(({ text }) => widthOf(text)));
-  return widest > (close.step / (to - from)) * pixels
-    ? ticksApart(from, to, pixels, format, widest)
-    : close;
+  if (!hasRoom(close)) {
+    return ticksApart(from, to, pixels, format, roomOf(close));
+  }
+  if (close.ticks.length > 1) {
+    return close;
+  }
+  // One alone does not tell how long the axis is.
+  const closer = ticksApart(from, to, pixels, format, roomOf(close));
+  return hasRoom(closer) ? closer : close;
 }
 
 function ticksApart(

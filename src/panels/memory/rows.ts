@@ -15,6 +15,7 @@ import {
   type MemoryMeasure
 } from '../../records/enumerations';
 import type {
+  ClusterInfo,
   LimitStep,
   LineBins,
   MemoryResult,
@@ -308,6 +309,19 @@ function measureOf(result: MemoryResult, align: Align): string | null {
     return result.measure;
   }
   return own.size === 1 ? ([...own][0] ?? null) : null;
+}
+
+/** Why System has another figure; '': it has none, or the same. */
+export function remarkOnMeasure(
+  { measure }: MemoryResult,
+  kind: ClusterInfo['kind'] | undefined,
+  trans: Trans
+): string {
+  return measure === 'process' && kind === 'embedded'
+    ? trans.__(
+        'Without what processes share, which Resident memory in System has in each of them.'
+      )
+    : '';
 }
 
 /** "Process memory of the cluster, 2 runs from zero" */

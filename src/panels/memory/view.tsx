@@ -38,6 +38,7 @@ import {
   lostMarks,
   memoryLines,
   PEAK_AT,
+  remarkOnMeasure,
   runCells,
   runColumns,
   runRows,
@@ -124,10 +125,11 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
   const limit = result.limits?.memoryLimit ?? 0;
   const cluster = context.cluster.current;
   const chosen = context.selection.filter.workers ?? [];
+  const remark = remarkOnMeasure(result, cluster?.kind, trans);
   const head = (
     // (it takes the focus of the link within it)
     <div key="title" className="sw-block-title sw-Memory-title" tabIndex={-1}>
-      <span title={title}>{title}</span>
+      <span title={remark === '' ? title : `${title}\n${remark}`}>{title}</span>
       {time.by === 'task-stream' && (
         <span className="sw-block-aside">{trans.__('as in Task Stream')}</span>
       )}

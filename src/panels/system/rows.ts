@@ -279,6 +279,19 @@ export function descriptionOf(
   );
 }
 
+/** Why another panel has another figure; '': none has. Dask's memory of a worker is the resident one, too. */
+export function remarkOnFigure(
+  figure: Figure,
+  isOfDask: boolean,
+  trans: Trans
+): string {
+  return figure === 'memory' && !isOfDask
+    ? trans.__(
+        'With what processes share, in each of them; Process in Memory Sampler leaves that out.'
+      )
+    : '';
+}
+
 /** "What 5 processes take" */
 export function titleOf(result: SystemResult, of: Of, trans: Trans): string {
   const count = result.lines.length + result.dropped;

@@ -19,6 +19,7 @@ import {
   heightOf,
   namedNote,
   type Of,
+  remarkOnFigure,
   titleOf,
   titleOfFigure,
   valueAt
@@ -89,10 +90,14 @@ function Chart(
   const lines = [...drawn.named, ...drawn.others].filter(
     ({ key }) => !hidden.has(key)
   );
+  const isOfDask = context.cluster.current?.kind === 'dask';
+  const remark = remarkOnFigure(figure, isOfDask, trans);
   return (
     <figure className="sw-System-figure">
       <figcaption>
-        <strong>{titleOfFigure(figure, trans)}</strong>
+        <strong title={remark || undefined}>
+          {titleOfFigure(figure, trans)}
+        </strong>
         <span className="sw-block-aside">{heightOf(lines, figure, trans)}</span>
       </figcaption>
       <div ref={box} className="sw-System-chart">

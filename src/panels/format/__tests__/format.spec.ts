@@ -247,8 +247,14 @@ describe('points in time', () => {
         fc.integer({ min: 100, max: 3000 }),
         (from, width, pixels) => {
           const { step, ticks } = timeTicks(from, from + width, pixels);
-          expect((step / width) * pixels).toBeGreaterThanOrEqual(72 - 1e-6);
-          expect(ticks.length).toBeLessThanOrEqual(pixels / 72 + 1);
+          const apart = (step / width) * pixels;
+          const widest = Math.max(0, ...ticks.map(({ text }) => text.length));
+          // Closer where of those of the next step one would stand alone, or none.
+          const least = ticks.length > 7 ? 72 : Math.min(72, 8 + widest * 6.5);
+          expect(apart).toBeGreaterThanOrEqual(least - 1e-6);
+          expect(ticks.length).toBeLessThanOrEqual(
+            pixels / Math.min(72, apart) + 1
+          );
           for (const { at } of ticks) {
             expect(at).toBeGreaterThanOrEqual(from - step * 1e-6);
             expect(at).toBeLessThanOrEqual(from + width + step * 1e-6);
@@ -351,6 +357,15 @@ describe('labels of a time axis', () => {
       '21 min 21.302 s',
       '21 min 21.303 s'
     ]);
+  });
+
+  it('are at least two where there is room for that, as in a small chart', () => {
+    const texts = (from: number, to: number, pixels: number) =>
+      timeTicks(from, to, pixels).ticks.map(({ text }) => plain(text));
+    expect(texts(2, 374, 195)).toEqual(['2 min', '4 min', '6 min']);
+    expect(texts(2, 374, 250)).toEqual(['2 min', '4 min', '6 min']);
+    expect(texts(2, 290, 195)).toEqual(['2 min', '4 min']);
+    expect(texts(70, 374, 100)).toEqual(['5 min']);
   });
 
   it('never touch each other or leave the axis, and are in order', () => {
