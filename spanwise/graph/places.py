@@ -414,7 +414,9 @@ def _fused_shape(node: GraphNode, names: PartNames) -> Shape:
             reader.literals,
             lambda: Template(identity, order),
         )
-    found = parts.found
+    # A task has the result of its last part. Another's comes where the result is an alias: what
+    # was handed to a nested graph that does not use it stands behind, and need not run.
+    found = parts.found = parts.found[: result.index - parts.count + 1]
     signature = (
         "fused",
         parts.count,

@@ -738,6 +738,28 @@ class TestFusedTasks:
         rows = {row.key: row for row in run.rows}
         assert rows["literal"].template == rows["data"].template != rows["input"].template
 
+    def test_one_whose_nested_graph_leaves_an_input_unused_has_its_own_result(self) -> None:
+        nested = Task(
+            "last",
+            _execute_subgraph,
+            {"a": Alias("a", "__0")},
+            "a",
+            ("__0", "__1"),
+            TaskRef("p"),
+            TaskRef("q"),
+        )
+        inner = {
+            "p": Task("p", say, TaskRef("__0")),
+            "q": Task("q", tell, TaskRef("__0"), 7),
+            "last": nested,
+        }
+        graph = {"x": Task("x", str, 1)}
+        # (the second of its pattern is taken apart by the first's plan)
+        for key in "yz":
+            graph[key] = Task(key, _execute_subgraph, inner, "last", ("__0",), TaskRef("x"))
+        run = packed(graph)
+        assert [part.name for part in run.runs if part.fused] == ["p", "p"]
+
     def test_one_that_names_what_it_does_not_declare_fails_as_in_dask(self) -> None:
         inner = {"b": Task("b", tell, TaskRef("x"))}
         graph = {
