@@ -45,14 +45,21 @@ test('Memory Sampler has the time of the Task Stream, and it of the Memory Sampl
   const [newest] = (await axisOf(memory.region)) as [number, number];
   let paused: readonly number[] = [];
   await test.step('it goes where the Task Stream is moved', async () => {
+    const text = stream.region.locator('.sw-TaskStream-paused');
+    const tools = ['Zoom in', 'Zoom out', 'Fit', 'Show as table'];
+    const places = () =>
+      Promise.all(tools.map(async name => (await boxOf(stream.tool(name))).x));
+    const before = await places();
     await stream.tool('Fit').click();
+    await expect(text).toHaveText('whole run');
+    expect(await places()).toEqual(before);
     await expect
       .poll(async () => (await axisOf(memory.region))[0])
       .toBeLessThan(newest - 8);
     await stream.tool('Zoom in').click();
     await stream.tool('Zoom in').click();
-    const text = stream.region.locator('.sw-TaskStream-paused');
     await expect(text).toContainText('paused at');
+    expect(await places()).toEqual(before);
     await expect(async () => {
       const [from, to] = (await axisOf(memory.region)) as [number, number];
       const shown = [...(await text.innerText()).matchAll(/[\d.]+/g)].map(
