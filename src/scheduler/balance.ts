@@ -42,10 +42,15 @@ export function balance(s: SchedulerState): boolean {
 }
 
 function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
-  const victim = mostLoaded(s, thief, other => other.queuedCount > 0);
-  if (victim === null) {
-    return false;
-  }
+  const victims = mostLoaded(s, thief, other => other.queuedCount > 0);
+  return victims.some(victim => takeFromQueueOf(s, thief, victim));
+}
+
+function takeFromQueueOf(
+  s: SchedulerState,
+  thief: WorkerRecord,
+  victim: WorkerRecord
+): boolean {
   const isLiving = (task: number) => s.isQueuedAt(task, victim.id);
   let left = Math.ceil(victim.queuedCount / 2);
   let hasMoved = false;
@@ -95,7 +100,7 @@ function isSoonerAt(
 }
 
 function askBack(s: SchedulerState, thief: WorkerRecord): void {
-  const victim = mostLoaded(
+  const victims = mostLoaded(
     s,
     thief,
     other =>
@@ -106,9 +111,15 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
             other.occupancy > s.options.takeBackSeconds * other.freeThreads ||
             overdueSeconds(s, other) > 0)))
   );
-  if (victim === null) {
-    return;
-  }
+  victims.some(victim => askBackFrom(s, thief, victim));
+}
+
+function askBackFrom(
+  s: SchedulerState,
+  thief: WorkerRecord,
+  victim: WorkerRecord
+): boolean {
+  let hasAsked = false;
   const unstarted = probablyUnstarted(s, victim);
   let left = Math.min(thief.idleThreads, Math.ceil(unstarted.length / 2));
   // The newest first: the worker would start them last.
@@ -121,9 +132,11 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
       (victim.paused || isSoonerAt(s, task, thief, victim))
     ) {
       s.askBack(task, victim, thief);
+      hasAsked = true;
       left--;
     }
   }
+  return hasAsked;
 }
 
 /**
@@ -156,21 +169,35 @@ function probablyUnstarted(s: SchedulerState, worker: WorkerRecord): number[] {
   return unstarted;
 }
 
+/**
+ * Of the workers that are fit the one that has most to do, with what it is overdue by, and the one that has most by what is booked, if that is
+ * another: of one that is overdue for an hour perhaps nothing can be taken.
+ */
 function mostLoaded(
   s: SchedulerState,
   thief: WorkerRecord,
   isVictim: (worker: WorkerRecord) => boolean
-): WorkerRecord | null {
+): readonly WorkerRecord[] {
   let best: WorkerRecord | null = null;
+  let mostBooked: WorkerRecord | null = null;
   let most = -1;
+  let booked = -1;
   for (const worker of s.workers.all) {
     if (worker !== thief && isVictim(worker)) {
-      const load = worker.fullLoad + overdueSeconds(s, worker);
+      const { fullLoad } = worker;
+      const load = fullLoad + overdueSeconds(s, worker);
       if (load > most) {
         best = worker;
         most = load;
       }
+      if (fullLoad > booked) {
+        mostBooked = worker;
+        booked = fullLoad;
+      }
     }
   }
-  return best;
+  if (best === null || mostBooked === null) {
+    return [];
+  }
+  return best === mostBooked ? [best] : [best, mostBooked];
 }

@@ -17,7 +17,7 @@ export function placeInQueue(s: SchedulerState, task: number): void {
 }
 
 /** The worker for which a task was asked back, if it still has nothing to do: others would be chosen by what is booked, as before. */
-function takerOf(s: SchedulerState, task: number): WorkerRecord | null {
+export function takerOf(s: SchedulerState, task: number): WorkerRecord | null {
   const id = s.takers.size === 0 ? undefined : s.takers.get(task);
   if (id === undefined) {
     return null;

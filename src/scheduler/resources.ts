@@ -7,6 +7,7 @@
  * be stopped.
  */
 import { NONE } from './edge-table';
+import { takerOf } from './queueing';
 import type { ResourceLine } from './resource-queues';
 import { hasRoom, hasRoomFor, hasRoomToFetch } from './room';
 import type { SchedulerState } from './scheduler-state';
@@ -72,7 +73,12 @@ export function giveResources(s: SchedulerState): void {
       blocked++;
     } else {
       // The next one of its line comes into its place.
-      assign(s, task, s.policy.choose(s, task, free), true);
+      const taker = takerOf(s, task);
+      const worker =
+        taker !== null && free.includes(taker)
+          ? taker
+          : s.policy.choose(s, task, free);
+      assign(s, task, worker, true);
     }
   }
   [waiting.first = NONE] = looked;

@@ -54,7 +54,9 @@ export function hasRoomForRoots(
     !worker.paused &&
     !worker.isClearing &&
     freeThreads > 0 &&
-    worker.processingCount < Math.max(1, Math.ceil(saturation * freeThreads))
+    // (Not what was shipped behind them: of eight threads four would have no root.)
+    worker.runnableCount + worker.fetchingCount <
+      Math.max(1, Math.ceil(saturation * freeThreads))
   );
 }
 

@@ -182,6 +182,8 @@ export function workerResumed(s: SchedulerState, workerId: number): void {
   const worker = s.workers.get(workerId);
   if (worker !== undefined) {
     worker.full = false;
+    // (It could end nothing since it began nothing.)
+    worker.busySince = s.now;
     worker.stalled = false;
     relievePaused(s);
   }
@@ -251,7 +253,9 @@ export function tasksSeceded(s: SchedulerState, event: TasksSeceded): void {
       tasks.hasFlag(task, TaskFlag.Seceded) !== event.back
     ) {
       // One that was given up has no thread any more.
-      worker.lingering.delete(event.runIds[i]!);
+      if (worker.lingering.delete(event.runIds[i]!)) {
+        worker.busySince = s.now;
+      }
       continue;
     }
     if (event.back) {

@@ -1,3 +1,5 @@
+import type { DenseTaskIds } from '../../records/ids';
+import type { Restriction } from '..';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
 
 const SHORT = { duration: 20e-6 };
@@ -88,7 +90,106 @@ describe('of a worker that has ended nothing for much longer than its tasks take
   });
 });
 
+/** A task of 20 ms waits at worker 0, with 2 GB there, behind another. @param behind - what comes before them, if anything. */
+function withLargeInput(behind = ''): SchedulerFixture {
+  const s = new SchedulerFixture();
+  s.join(0);
+  s.submit('b; x', { want: 'b x' });
+  s.finish(0, 'b', { duration: 0.02 });
+  s.finish(0, 'x', { nbytes: 2e9 });
+  s.submit(`x -> ${behind} b1 b2`, { want: `${behind} b1 b2` });
+  s.said();
+  return s;
+}
+
+describe('for overdue nothing is taken', () => {
+  it('that was paused and goes on', () => {
+    const s = withLargeInput();
+    s.pause(0);
+    s.pass(60);
+    s.resume(0);
+    s.said();
+    s.join(1);
+    expect(s.said()).toEqual([]);
+  });
+
+  it('whose thread a cancelled task had, and has left', () => {
+    const s = withLargeInput('b0');
+    const taskIds = Int32Array.of(s.id('b0')) as DenseTaskIds;
+    const runIds = Uint32Array.of(s.runId('b0'));
+    s.cancel('b0');
+    s.pass(60);
+    const seconds = Float64Array.of(60);
+    s.handle({
+      type: 'tasksSeceded',
+      at: s.now,
+      worker: 0,
+      taskIds,
+      runIds,
+      duration: seconds,
+      back: false
+    });
+    s.said();
+    s.join(1);
+    expect(s.said()).toEqual([]);
+  });
+});
+
+describe('a worker that is overdue', () => {
+  it.each(['queued', 'sent'])(
+    'whose tasks are bound to it hides none that are %s elsewhere',
+    where => {
+      const s = new SchedulerFixture();
+      const bound = (
+        names: string[],
+        workers: number[]
+      ): Record<string, Restriction> =>
+        Object.fromEntries(
+          names.map(name => [name, { workers, allowOther: false }])
+        );
+      const submit = (names: string[], workers: number[]): void =>
+        s.submit(names.join(';'), {
+          want: names.join(' '),
+          restrict: bound(names, workers)
+        });
+      s.join(0);
+      s.submit('b');
+      s.finish(0, 'b', SHORT);
+      submit(['b1', 'b2'], [0]);
+      s.pass(300);
+      if (where === 'queued') {
+        submit(['b3'], [0]);
+        expect(s.state('b3')).toBe('Queued');
+      }
+      s.join(1);
+      s.submit('f');
+      s.finish(1, 'f', { duration: 5 });
+      submit(where === 'queued' ? ['f1', 'f2', 'f3'] : ['f1', 'f2'], [1, 2]);
+      s.said();
+      s.join(2);
+      expect(s.said()).toEqual([
+        where === 'queued' ? 'assign 2: f3' : 'take back 1: f2'
+      ]);
+    }
+  );
+});
+
 describe('what a worker gives back', () => {
+  it('goes where it was asked for, also if it needs resources and its inputs are there', () => {
+    const s = new SchedulerFixture();
+    const gpu = { workers: null, allowOther: false, resources: { GPU: 1 } };
+    s.join(0, 1, [], { GPU: 4 });
+    s.submit('b; x', { want: 'b x' });
+    s.finish(0, 'b x', SHORT);
+    s.submit('x -> b1 b2', { want: 'b1 b2', restrict: { b1: gpu, b2: gpu } });
+    s.join(1, 1, [], { GPU: 1 });
+    s.said();
+    s.pass(0.3);
+    expect(s.said()).toEqual(['take back 0: b2']);
+    s.takenBack(0, 'b2');
+    expect(s.saidOf('assign')).toEqual(['assign 1: b2']);
+  });
+
   it('is placed as usual where the one for which it was asked has other work meanwhile', () => {
     const s = withShortTasks(i => `x -> b${i}`);
     s.pass(0.1);

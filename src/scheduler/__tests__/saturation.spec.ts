@@ -23,6 +23,15 @@ describe('worker-saturation', () => {
     expect(given(0.1, [2])).toBe('1, 1');
   });
 
+  it('counts no tasks that were sent behind the roots', () => {
+    const s = new SchedulerFixture({ options: { saturation: 1 } });
+    s.join(0, 8);
+    s.submit(NAMES.map(name => `${name} -> use${name}`).join(';'), {
+      want: NAMES.map(name => `use${name}`).join(' ')
+    });
+    expect(s.scheduler.workers.get(0)!.runnableCount).toBe(8);
+  });
+
   it('that is infinite has all of them sent at once', () => {
     expect(given(Infinity, [2])).toBe('40, 39');
     expect(given(Infinity, [1, 3])).toBe('10 30, 9 30');
