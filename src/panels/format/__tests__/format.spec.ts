@@ -196,6 +196,15 @@ describe('counts, shares and differences', () => {
   });
 });
 
+/** Of time axes up to some days. */
+const STEPS = [
+  ...[-6, -5, -4, -3, -2, -1, 0].flatMap(power =>
+    [1, 2, 5].map(factor => factor * 10 ** power)
+  ),
+  ...[10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400],
+  ...[1, 2, 3, 4, 5].map(days => days * 86400)
+];
+
 describe('points in time', () => {
   it('writes instants, ticks and ranges', () => {
     expect(plain(formatInstant(21.31))).toBe('21.310 s');
@@ -249,9 +258,16 @@ describe('points in time', () => {
           const { step, ticks } = timeTicks(from, from + width, pixels);
           const apart = (step / width) * pixels;
           const widest = Math.max(0, ...ticks.map(({ text }) => text.length));
-          // Closer where of those of the next step one would stand alone, or none.
-          const least = ticks.length > 7 ? 72 : Math.min(72, 8 + widest * 6.5);
-          expect(apart).toBeGreaterThanOrEqual(least - 1e-6);
+          expect(apart).toBeGreaterThanOrEqual(
+            Math.min(72, 8 + widest * 6.5) - 1e-6
+          );
+          if (apart < 72 - 1e-6) {
+            // Only where one of the next step would stand alone, or none.
+            const next = STEPS.find(each => (each / width) * pixels >= 72)!;
+            const first = Math.ceil(from / next - 1e-9);
+            const last = Math.floor((from + width) / next + 1e-9);
+            expect(last - first).toBeLessThanOrEqual(0);
+          }
           expect(ticks.length).toBeLessThanOrEqual(
             pixels / Math.min(72, apart) + 1
           );
