@@ -18,6 +18,9 @@ const MAX_LOOKED_AT = 64;
  */
 const MOST_TRANSFER = 4;
 
+/** What workers have probably not started: of one that was asked for some of it nothing more is asked in the same event. */
+type Unstarted = Map<WorkerRecord, readonly number[]>;
+
 /**
  * Finds work for workers that have threads free: first from another worker's queue, which costs nothing; else by asking a worker to give
  * back what it has not started.
@@ -30,11 +33,12 @@ export function balance(s: SchedulerState): boolean {
     return false;
   }
   let hasMoved = false;
+  const unstarted: Unstarted = new Map();
   for (const thief of workers) {
     if (!thief.paused && thief.idleThreads > 0) {
       hasMoved = takeFromQueue(s, thief) || hasMoved;
       if (thief.idleThreads > 0) {
-        askBack(s, thief);
+        askBack(s, thief, unstarted);
       }
     }
   }
@@ -99,7 +103,11 @@ function isSoonerAt(
   );
 }
 
-function askBack(s: SchedulerState, thief: WorkerRecord): void {
+function askBack(
+  s: SchedulerState,
+  thief: WorkerRecord,
+  unstarted: Unstarted
+): void {
   const victims = mostLoaded(
     s,
     thief,
@@ -111,22 +119,38 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
             other.occupancy > s.options.takeBackSeconds * other.freeThreads ||
             overdueSeconds(s, other) > 0)))
   );
-  victims.some(victim => askBackFrom(s, thief, victim));
+  victims.some(victim => {
+    let tasks = unstarted.get(victim);
+    if (tasks === undefined) {
+      tasks = probablyUnstarted(s, victim);
+      unstarted.set(victim, tasks);
+    }
+    return askBackFrom(s, thief, victim, tasks);
+  });
 }
 
 function askBackFrom(
   s: SchedulerState,
   thief: WorkerRecord,
-  victim: WorkerRecord
+  victim: WorkerRecord,
+  unstarted: readonly number[]
 ): boolean {
+  const { restriction } = s.tasks;
   let hasAsked = false;
-  const unstarted = probablyUnstarted(s, victim);
+  // The restriction that was last found to bar it: neighbours mostly have the same.
+  let barring = NONE;
   let left = Math.min(thief.idleThreads, Math.ceil(unstarted.length / 2));
   // The newest first: the worker would start them last.
   for (let i = unstarted.length - 1; left > 0 && i >= 0; i--) {
     const task = unstarted[i]!;
+    if (barring !== NONE && restriction[task] === barring) {
+      continue;
+    }
+    if (!s.isEligible(task, thief)) {
+      barring = restriction[task]!;
+      continue;
+    }
     if (
-      s.isEligible(task, thief) &&
       hasResources(s, task, thief) &&
       // (A paused worker starts nothing: whatever another takes is sooner.)
       (victim.paused || isSoonerAt(s, task, thief, victim))
