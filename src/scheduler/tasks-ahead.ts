@@ -180,7 +180,8 @@ export function mayFollow(
 ): boolean {
   return (
     s.tasks.suspicious[task] === 0 ||
-    worker.processingCount < worker.freeThreads
+    // (What waits there for unfinished inputs has no thread. These may wait for this task, if they have seceded.)
+    worker.idleThreads > 0
   );
 }
 

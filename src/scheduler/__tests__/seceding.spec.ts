@@ -122,3 +122,20 @@ describe('a task that asks to be run anew', () => {
     expect(DEFAULT_OPTIONS.mostReschedules).toBe(1000);
   });
 });
+
+describe('a task that was at a worker when it died', () => {
+  it('goes to a thread that has nothing but what waits for a run that has seceded', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b');
+    expect(s.saidOf('assign')).toEqual(['assign 0: a b']);
+    s.secede(0, 'a');
+    s.join(1);
+    const there = { workers: [1], allowOther: true };
+    s.submit('t', { within: 'a', restrict: { t: there } });
+    expect(s.saidOf('assign')).toEqual(['assign 1: t']);
+    // `a` waits for it, and `b` for `a`.
+    s.leave(1);
+    expect(s.saidOf('assign')).toEqual(['assign 0: t']);
+  });
+});
