@@ -186,6 +186,18 @@ test('a program, live and afterwards', async ({ lab }, info) => {
     await stream.showTable(true);
   });
 
+  await test.step('low lanes end where the chart does', async () => {
+    const lanes = stream.region.locator('.sw-TaskStream-lanes');
+    await stream.showTable(false);
+    await stream.inSize({ width: 900, height: 200 }, async () => {
+      await expect(
+        lanes.locator('.sw-TaskStream-loneLane[data-lines="1"]')
+      ).toHaveCount(2);
+      await expect.poll(() => lanes.evaluate(beyondLanes)).toBe(0);
+    });
+    await stream.showTable(true);
+  });
+
   await test.step('Fine Performance Metrics: the same tasks and seconds', async () => {
     await expectSums(metrics, stream, records);
   });
@@ -347,4 +359,12 @@ function cutOrBroken(names: Element[]): string[] {
     const lines = height / Number.parseFloat(getComputedStyle(name).fontSize);
     return isCut || lines > 1.9 ? [name.textContent!] : [];
   });
+}
+
+/** How far one can scroll past the last lane, in pixels. */
+function beyondLanes(lanes: HTMLElement): number {
+  const workers = lanes.querySelector<HTMLElement>('.sw-TaskStream-workers')!;
+  return (
+    lanes.scrollHeight - Math.max(lanes.clientHeight, workers.offsetHeight)
+  );
 }
