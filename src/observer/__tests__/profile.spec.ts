@@ -496,6 +496,33 @@ describe('the profile', () => {
     expect(ask(log, 'profile').rateHz).toBe(2.5);
   });
 
+  it('counts a run that was told again once where Dask’s looks are divided', () => {
+    const log = new LogStore('told again');
+    const json = JSON.stringify({ kind: 'dask', attached: 0 });
+    const runs = [0, 1].map(lane => ({
+      run: lane,
+      lane,
+      function: 1,
+      start: 1,
+      duration: 4
+    }));
+    const samples = [2, 3, 4, 5].map(second => ({
+      second,
+      function: 1,
+      state: SampleState.Unknown,
+      n: 20
+    }));
+    [
+      rowsToBlock(1, 'header', [{ json }]),
+      rowsToBlock(2, 'names', [{ id: 1, text: 'nap' }]),
+      rowsToBlock(3, 'runs', runs),
+      rowsToBlock(4, 'runs', runs),
+      rowsToBlock(5, 'samples', samples)
+    ].forEach(block => ingestBlock(log, block));
+    const { activity, rateHz } = ask(log, 'profile');
+    expect(activity.unknown!.map(n => n / rateHz!)).toEqual([2, 2, 2, 2]);
+  });
+
   it('has of Dask’s looks in each second as many threads as worked in it', () => {
     const log = new LogStore('calm and busy');
     const json = JSON.stringify({ kind: 'dask', attached: 4 });

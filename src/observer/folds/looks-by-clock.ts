@@ -1,4 +1,5 @@
 import { SampleState } from '../../records/enumerations';
+import { STATUS_REPLACED } from '../store/log-store';
 import { Coverage } from './coverage';
 import { resolveRange, type FoldContext, type Slices } from './context';
 
@@ -79,7 +80,9 @@ function* workedBySecond(
   const cover = new Coverage(to - from, from, to);
   for (const { columns: c, rows } of log.runs.rowsBefore(moment.rows.runs)) {
     for (let i = 0; i < rows; i++) {
-      cover.add(c.start[i]!, c.start[i]! + c.duration[i]!);
+      if (c.status[i] !== STATUS_REPLACED) {
+        cover.add(c.start[i]!, c.start[i]! + c.duration[i]!);
+      }
     }
     yield;
   }
