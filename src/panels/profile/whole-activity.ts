@@ -49,6 +49,8 @@ export class WholeActivity extends Disposing {
   /** Follow it while the panel is in sight and asks for a range. */
   follow(isWanted: boolean): void {
     if (isWanted) {
+      // (the panel may have been linked again)
+      this._watching.askAgain();
       this._watching.start();
     } else {
       this._watching.stop();

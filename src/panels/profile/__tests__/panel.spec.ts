@@ -76,3 +76,40 @@ it('shows all of the activity behind a range, also what came while it was hidden
   await does(() => panel.dispose());
   expect(feed.running).toEqual([]);
 });
+
+it('asks for all of the activity with the filter of the others once it is linked again', async () => {
+  Object.assign(globalThis, {
+    IS_REACT_ACT_ENVIRONMENT: true,
+    ResizeObserver: ResizeObserverStub
+  });
+  const { feed, contexts } = labContext();
+  feed.setClusters(clusterInfo());
+  const context = contexts.get({ name: 'first-look' });
+  const panel = profilePanel.create({ context, state: undefined });
+  const does = (what: () => void) =>
+    act(async () => {
+      what();
+      MessageLoop.flush();
+    });
+  const asked = () => feed.running.map(({ spec }) => spec.filter);
+  const setUnlinked = (isUnlinked: boolean) =>
+    (
+      panel as unknown as {
+        _watchNow(): { setUnlinked(isUnlinked: boolean): void };
+      }
+    )
+      ._watchNow()
+      .setUnlinked(isUnlinked);
+  await does(() => {
+    context.selection.setTime({ from: 3, to: 20 });
+    Widget.attach(panel, document.body);
+    feed.running[0]!.answer(upTo(20, 3));
+  });
+  await does(() => setUnlinked(true));
+  await does(() => context.selection.setFilter({ functions: ['load'] }));
+  expect(asked()).toEqual([{}, {}]);
+  await does(() => setUnlinked(false));
+  await does(() => feed.running[0]!.answer(upTo(20, 3)));
+  expect(asked()).toEqual([{ functions: ['load'] }, { functions: ['load'] }]);
+  await does(() => panel.dispose());
+});
