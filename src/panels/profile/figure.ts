@@ -159,7 +159,7 @@ export function activityOf(result: ProfileResult): Activity {
     to: (seconds.at(-1) ?? 0) + step,
     highest,
     // (of Dask's clocks that were put beside each other 4 threads may be 4.04, which the room above has)
-    top: Math.ceil(highest - 0.1) || 1,
+    top: Math.ceil(isInThreads ? highest / 1.02 : highest) || 1,
     isInThreads
   };
 }

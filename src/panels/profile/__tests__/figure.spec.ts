@@ -233,6 +233,8 @@ describe('the activity line', () => {
     // Four threads by clocks that were put beside each other.
     const four = { ...little, seconds: [0], onCore: [404] };
     expect(activityOf({ ...result, activity: four }).top).toBe(4);
+    const many = { ...little, seconds: [0], onCore: [6464] };
+    expect(activityOf({ ...result, activity: many }).top).toBe(64);
   });
 
   const activity = (seconds: readonly number[], rateHz: number | null = 10) =>
