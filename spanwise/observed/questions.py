@@ -595,6 +595,8 @@ _PIECE = re.compile(r"\s*([\d.]+\s*[a-zµ]+)")
 
 def _as_written(text: str) -> float:
     """Seconds of a text that Dask reads, or that stands in a panel."""
+    # (panels write spaces that break no line)
+    text = " ".join(text.split())
     pieces = _PIECE.findall(text)
     if "".join(pieces).replace(" ", "") != text.replace(" ", ""):
         return float(parse_timedelta(text))

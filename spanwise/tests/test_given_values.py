@@ -323,6 +323,8 @@ def test_a_call_that_cannot_be_is_refused_at_once(client: LocalClient, call: str
         ("1 h 02 min", 3720.0),
         ("25 µs", 25e-6),
         ("30 minutes", 1800.0),
+        # (copied from a panel, where no line breaks within it)
+        ("2\N{NO-BREAK SPACE}min\N{NO-BREAK SPACE}00\N{NO-BREAK SPACE}s", 120.0),
     ],
 )
 def test_a_time_is_read_as_panels_write_it(text: str, seconds: float) -> None:
