@@ -303,7 +303,7 @@ class SpillFiles:
             buffers = [b"".join(buffers)]
         try:
             _write(path, buffers, meanwhile)
-        except OSError:
+        except BaseException:  # (also of `meanwhile`)
             with suppress(OSError):
                 path.unlink(missing_ok=True)
             raise
