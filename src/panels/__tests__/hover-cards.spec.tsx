@@ -430,11 +430,11 @@ describe.each(['memory', 'system'] as const)('a chart of %s', view => {
       view === 'memory'
         ? [
             'Process memory of the cluster, 2 runs by clock',
-            'Without what processes share, which Resident memory in System has in each of them.'
+            'What processes share is counted once at most; Resident memory in System has it in each of them.'
           ]
         : [
             'Resident memory',
-            'With what processes share, in each of them; Process in Memory Sampler leaves that out.'
+            'What processes share is in each of them; Process in Memory Sampler counts it once at most.'
           ]
     );
   });

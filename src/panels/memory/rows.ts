@@ -317,9 +317,9 @@ export function remarkOnMeasure(
   kind: ClusterInfo['kind'] | undefined,
   trans: Trans
 ): string {
-  return measure === 'process' && kind === 'embedded'
+  return measure === 'process' && (kind === 'embedded' || kind === 'local')
     ? trans.__(
-        'Without what processes share, which Resident memory in System has in each of them.'
+        'What processes share is counted once at most; Resident memory in System has it in each of them.'
       )
     : '';
 }

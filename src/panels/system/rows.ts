@@ -287,7 +287,7 @@ export function remarkOnFigure(
 ): string {
   return figure === 'memory' && !isOfDask
     ? trans.__(
-        'With what processes share, in each of them; Process in Memory Sampler leaves that out.'
+        'What processes share is in each of them; Process in Memory Sampler counts it once at most.'
       )
     : '';
 }
