@@ -365,13 +365,14 @@ function limitsOf(log: LogStore, workers: Uint8Array): MemoryResult['limits'] {
       memoryLimit
     }));
   const stayed = stayedWorkers(chosen);
+  const isStayed = new Set(stayed);
   const memoryLimit = stayed.reduce(
     (sum, worker) => sum + worker.memoryLimit,
     0
   );
   const steps = limitSteps(
     // (what they were at the end they stay)
-    chosen.map(each => (stayed.includes(each) ? { ...each, left: null } : each))
+    chosen.map(each => (isStayed.has(each) ? { ...each, left: null } : each))
   );
   return memoryLimit > 0
     ? {
