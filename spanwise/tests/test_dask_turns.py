@@ -370,7 +370,7 @@ def test_who_asks_a_question_is_told_of_what_rests_too() -> None:
 
     def told(fresh: bool) -> set[str]:
         texts = plugin_source.Texts()
-        said = asyncio.run(bridge._states(-1, {"spans", "fine"}, fresh, set(), texts))
+        said = asyncio.run(bridge._states(-1, {"spans", "fine"}, fresh, set(), texts, None))
         spans = said["states"]["fine"]["span"]
         return {texts.texts[number] for number in spans if number >= 0}
 

@@ -538,6 +538,8 @@ def path_of(said: list[list[Any]], key: str) -> list[Any]:
         told = cause if start == "processing" else "None"
         if path and path[-1][:2] == ("memory", "released") and finish == "forgotten":
             path[-1] = ("memory", "forgotten", [], "None")
+        elif path and path[-1][:2] == ("waiting", "processing") and finish == "waiting":
+            path.pop()  # (given to a worker with its input, which failed)
         else:
             path.append((start, finish, done, told))
     return path
