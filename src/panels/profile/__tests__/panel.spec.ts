@@ -30,7 +30,7 @@ function upTo(second: number, from = 0): ProfileResult {
   return { ...profile, activity };
 }
 
-it('shows all of the activity behind a range, also what came while it was hidden or since', async () => {
+function setUp() {
   Object.assign(globalThis, {
     IS_REACT_ACT_ENVIRONMENT: true,
     ResizeObserver: ResizeObserverStub
@@ -39,11 +39,19 @@ it('shows all of the activity behind a range, also what came while it was hidden
   feed.setClusters(clusterInfo());
   const context = contexts.get({ name: 'first-look' });
   const panel = profilePanel.create({ context, state: undefined });
-  const does = (what: () => void) =>
-    act(async () => {
-      what();
-      MessageLoop.flush();
-    });
+  return { feed, context, panel };
+}
+
+/** Until the panel has drawn what comes of it. */
+function does(what: () => void) {
+  return act(async () => {
+    what();
+    MessageLoop.flush();
+  });
+}
+
+it('shows all of the activity behind a range, also what came while it was hidden or since', async () => {
+  const { feed, context, panel } = setUp();
   const end = () =>
     panel.node
       .querySelector('[aria-label="Period end"]')!
@@ -78,19 +86,7 @@ it('shows all of the activity behind a range, also what came while it was hidden
 });
 
 it('asks for all of the activity with the filter of the others once it is linked again', async () => {
-  Object.assign(globalThis, {
-    IS_REACT_ACT_ENVIRONMENT: true,
-    ResizeObserver: ResizeObserverStub
-  });
-  const { feed, contexts } = labContext();
-  feed.setClusters(clusterInfo());
-  const context = contexts.get({ name: 'first-look' });
-  const panel = profilePanel.create({ context, state: undefined });
-  const does = (what: () => void) =>
-    act(async () => {
-      what();
-      MessageLoop.flush();
-    });
+  const { feed, context, panel } = setUp();
   const asked = () => feed.running.map(({ spec }) => spec.filter);
   const setUnlinked = (isUnlinked: boolean) =>
     (
