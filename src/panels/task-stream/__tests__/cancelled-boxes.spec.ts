@@ -18,7 +18,7 @@ import { notesOf } from '../lane-notes';
 import { lanesSvg } from '../picture-lanes';
 import { BOX_KINDS, cardOf, type HoveredBox, legendItems } from '../rows';
 import { tileSeconds } from '../tile-plan';
-import { stillScene } from './still-scene';
+import { headedWorker, stillScene } from './still-scene';
 
 const LEVEL = 10;
 const SLOT = { slot: 2, round: 0 };
@@ -45,14 +45,7 @@ function sceneOf(tile: TileData): LaneScene {
       laneHeight: 20,
       height: 38,
       workers: [
-        {
-          worker: 0,
-          top: 0,
-          height: 38,
-          headerHeight: 18,
-          collapsed: false,
-          lanes: [{ laneIndex: laneIndices([0])[0]!, thread: 0, top: 18 }]
-        }
+        headedWorker([{ laneIndex: laneIndices([0])[0]!, thread: 0, top: 18 }])
       ]
     },
     tiles: { level: LEVEL, first: 0, count: 1 },

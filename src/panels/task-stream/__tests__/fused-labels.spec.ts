@@ -5,7 +5,7 @@ import { drawnTile } from '../../../testing/drawn-lanes';
 import { laneIndices } from '../../../testing/ids';
 import { lanesSvg } from '../picture-lanes';
 import { CELLS_PER_TILE, tileSeconds } from '../tile-plan';
-import { stillScene } from './still-scene';
+import { headedWorker, stillScene } from './still-scene';
 
 const LEVEL = 10;
 const TILES = 3;
@@ -46,13 +46,6 @@ function tilesOf(run: Box, parts: readonly Box[]): TileData[] {
 /** The names as a picture has them, and where they stand; a pixel is a cell. */
 function namesIn(tiles: readonly TileData[]): Box[] {
   const lane = { laneIndex: laneIndices([0])[0]!, thread: 0, top: 18 };
-  const worker = {
-    worker: 0,
-    top: 0,
-    height: 38,
-    headerHeight: 18,
-    collapsed: false
-  };
   const scene = stillScene({
     view: { from: 0, to: TILES * tileSeconds(LEVEL) },
     width: CELLS,
@@ -60,7 +53,7 @@ function namesIn(tiles: readonly TileData[]): Box[] {
     layout: {
       laneHeight: 20,
       height: 40,
-      workers: [{ ...worker, lanes: [lane] }]
+      workers: [headedWorker([lane])]
     },
     tiles: { level: LEVEL, first: 0, count: TILES },
     tileOf: (_, index) => tiles[index] ?? null

@@ -19,7 +19,7 @@ import { notesOf } from '../lane-notes';
 import { lanesSvg } from '../picture-lanes';
 import { cardOf, type HoveredBox, legendItems } from '../rows';
 import { tileSeconds } from '../tile-plan';
-import { stillScene } from './still-scene';
+import { headedWorker, stillScene } from './still-scene';
 
 const LEVEL = 10;
 const SLOT = { slot: 2, round: 0 };
@@ -75,16 +75,7 @@ function sceneOf(tile: TileData, over: Partial<LaneScene> = {}): LaneScene {
     layout: {
       laneHeight: 20,
       height: 80,
-      workers: [
-        {
-          worker: 0,
-          top: 0,
-          height: 58,
-          headerHeight: 18,
-          collapsed: false,
-          lanes: [lane(0, 18), lane(1, 38)]
-        }
-      ]
+      workers: [headedWorker([lane(0, 18), lane(1, 38)])]
     },
     tiles: { level: LEVEL, first: 0, count: 1 },
     tileOf: (level, index) => (level === LEVEL && index === 0 ? tile : null),

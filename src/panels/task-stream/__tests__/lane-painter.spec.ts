@@ -18,7 +18,7 @@ import { LanesDrawing } from '../lanes-drawing';
 import { TaskStreamModel } from '../model';
 import type { LaneScene } from '../lane-scene';
 import { tileSeconds } from '../tile-plan';
-import { stillScene } from './still-scene';
+import { headedWorker, stillScene } from './still-scene';
 
 const LEVEL = 10;
 
@@ -56,16 +56,7 @@ function sceneOf(tile: TileData): LaneScene {
     layout: {
       laneHeight: 20,
       height: 40,
-      workers: [
-        {
-          worker: 0,
-          top: 0,
-          height: 38,
-          headerHeight: 18,
-          collapsed: false,
-          lanes: [{ laneIndex: laneIndex!, thread: 0, top: 18 }]
-        }
-      ]
+      workers: [headedWorker([{ laneIndex: laneIndex!, thread: 0, top: 18 }])]
     },
     tiles: { level: LEVEL, first: 0, count: 1 },
     tileOf: (level, index) => (level === LEVEL && index === 0 ? tile : null)

@@ -5,7 +5,7 @@ import { laneIndices } from '../../../testing/ids';
 import { LaneOverlay } from '../lane-overlay';
 import type { LaneScene, SelectedPlace } from '../lane-scene';
 import { tileSeconds } from '../tile-plan';
-import { stillScene } from './still-scene';
+import { headedWorker, stillScene } from './still-scene';
 
 const LEVEL = 12;
 const SECONDS = tileSeconds(LEVEL);
@@ -39,16 +39,7 @@ function outlines(over: Partial<LaneScene>): (readonly [number, number])[] {
     layout: {
       laneHeight: 20,
       height: 80,
-      workers: [
-        {
-          worker: 0,
-          top: 0,
-          height: 58,
-          headerHeight: 18,
-          collapsed: false,
-          lanes
-        }
-      ]
+      workers: [headedWorker(lanes)]
     },
     tiles: { level: LEVEL, first: 0, count: 1 },
     tileOf: () => tile,

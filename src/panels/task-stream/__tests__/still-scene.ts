@@ -1,4 +1,5 @@
 import { readPalette } from '../../../charts/theme';
+import type { LaneLayout } from '../lane-layout';
 import type { LaneScene } from '../lane-scene';
 
 /** A scene at its top, in which no task runs and nothing is selected. */
@@ -21,5 +22,19 @@ export function stillScene(
     selectedRun: null,
     range: null,
     ...own
+  };
+}
+
+type WorkerRow = LaneLayout['workers'][number];
+
+/** The only worker: a header, and below it lanes of 20 pixels. */
+export function headedWorker(lanes: WorkerRow['lanes']): WorkerRow {
+  return {
+    worker: 0,
+    top: 0,
+    height: 18 + 20 * lanes.length,
+    headerHeight: 18,
+    collapsed: false,
+    lanes
   };
 }
