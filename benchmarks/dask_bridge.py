@@ -56,6 +56,7 @@ from spanwise.dask_bridge import viewer
 from spanwise.dask_bridge.plugin_source import Bridge
 from spanwise.dask_bridge.pulled import read_answer
 from spanwise.dask_bridge.sample_pull import SamplePull
+from spanwise.dask_bridge.sample_seconds import TakenSeconds
 from spanwise.dask_bridge.sample_times import LAG_SECONDS, PAUSE_SECONDS
 from spanwise.dask_bridge.ship import OPERATION, ship
 from spanwise.tests.dask_processes import DaskProcesses
@@ -205,6 +206,7 @@ class Watcher:
                 until - PAUSE_SECONDS,
                 until,
                 lambda caller, frame: known.setdefault((caller, frame), len(known)),
+                TakenSeconds(until - PAUSE_SECONDS),
             )
             await asyncio.sleep(PAUSE_SECONDS)
 

@@ -10,6 +10,10 @@ second more than was asked for, so that is asked for again, and taken away::
 A worker keeps of a function only the seconds in which that ran. If there are fewer than two of
 them after `b`, it adds what it has of the second that still runs. Then more samples are given than
 were counted, and each stack gets its share of the number that was counted.
+
+A worker dates its seconds by what it believes the scheduler's clock to be. Some come later than
+their dates say, so each range asks what there is of the seconds before it, too: see
+`sample_seconds`.
 """
 
 from __future__ import annotations
@@ -20,6 +24,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from spanwise.dask_bridge.reach import open_rpc
+from spanwise.dask_bridge.sample_seconds import (
+    LATE_SECONDS,
+    Seconds,
+    TakenSeconds,
+    common_starts,
+)
 from spanwise.dask_bridge.sample_trees import SampleTree, StackOf
 from spanwise.dask_bridge.ship import ask
 
@@ -58,9 +68,19 @@ class SamplePull:
         self._rpc: Any = None
 
     async def take(
-        self, workers: Sequence[str], start: float, stop: float, stack_of: StackOf
+        self,
+        workers: Sequence[str],
+        start: float,
+        stop: float,
+        stack_of: StackOf,
+        taken: TakenSeconds,
     ) -> list[Sampled]:
-        """The samples of a range of the scheduler's time.
+        """The samples of a range of the scheduler's time, and those before it that came late.
+
+        Parameters
+        ----------
+        taken
+            What the ranges before had. If this one can be read it is added.
 
         Raises
         ------
@@ -68,9 +88,15 @@ class SamplePull:
             The scheduler could not be reached.
         """
         found: list[Sampled] = []
+        read: dict[str, Seconds] = {}
         for first in range(0, len(workers), _MOST_WORKERS):
             some = list(workers[first : first + _MOST_WORKERS])
-            found += await self._taken(some, start, stop, stack_of)
+            asked = {"start": max(start - LATE_SECONDS, taken.since), "stop": stop}
+            told = await self._broadcast(some, {"op": "profile_metadata", **asked})
+            seconds = {worker: taken.new(worker, _seconds(said)) for worker, said in told.items()}
+            found += await self._taken(seconds, start, stop, stack_of, taken)
+            read |= seconds
+        taken.add(read, stop - LATE_SECONDS)
         return found
 
     async def begun(self, workers: Sequence[str], start: float, stop: float) -> float | None:
@@ -90,23 +116,43 @@ class SamplePull:
             await ask(rpc.close_rpc(), 2.0)
 
     async def _taken(
-        self, workers: list[str], start: float, stop: float, stack_of: StackOf
+        self,
+        seconds: Mapping[str, Seconds],
+        start: float,
+        stop: float,
+        stack_of: StackOf,
+        taken: TakenSeconds,
     ) -> list[Sampled]:
-        asked = {"start": start, "stop": stop}
-        told = await self._broadcast(workers, {"op": "profile_metadata", **asked})
-        seconds = {worker: _seconds(said) for worker, said in told.items()}
+        """The samples of these seconds of some workers."""
         sums: Counter[str] = Counter()
         for functions in seconds.values():
             for name, each in functions.items():
                 sums[name] += _total(each)
         names = [name for name, _ in sums.most_common(_MOST_FUNCTIONS)]
-        has_others = len(sums) > len(names)
+        found: list[Sampled] = []
+        spells = {worker: taken.spell(worker, each) for worker, each in seconds.items() if each}
+        for begin, workers in common_starts(spells, start).items():
+            some = {worker: seconds[worker] for worker in workers}
+            asked = {"start": begin, "stop": stop}
+            found += await self._taken_together(some, names, asked, stack_of)
+        return found
+
+    async def _taken_together(
+        self,
+        seconds: Mapping[str, Seconds],
+        names: Sequence[str],
+        asked: Mapping[str, Any],
+        stack_of: StackOf,
+    ) -> list[Sampled]:
+        """The samples of workers that are asked for the same range."""
+        workers = [*seconds]
+        has_others = any(name not in names for each in seconds.values() for name in each)
         found: list[Sampled] = []
         #: By worker: its samples without those of the functions that are told apart.
         others: dict[str, SampleTree] = {worker: SampleTree() for worker in seconds}
         for name in names:
             # (each that is asked costs the scheduler as much as a pull)
-            having = [worker for worker in workers if name in seconds.get(worker, ())]
+            having = [worker for worker in workers if name in seconds[worker]]
             for worker, given, after in await self._trees(having, asked, name):
                 stacks = _stacks(given, after, stack_of)
                 found += _as_many(name, worker, stacks, seconds[worker][name])
@@ -115,9 +161,7 @@ class SamplePull:
                     others[worker].add(after)
         if has_others:
             having = [
-                worker
-                for worker in workers
-                if any(name not in names for name in seconds.get(worker, ()))
+                worker for worker in workers if any(name not in names for name in seconds[worker])
             ]
             for worker, given, after in await self._trees(having, asked, None):
                 rest = others[worker]
@@ -135,6 +179,8 @@ class SamplePull:
         self, workers: list[str], asked: Mapping[str, Any], key: str | None
     ) -> list[tuple[str, Any, Any]]:
         """Each worker that answers, what it gave, and what of that comes after the range."""
+        if not workers:
+            return []
         message = {"op": "profile", **asked, "key": key}
         # (in this order, the second that still runs has more when it is not taken away)
         after = await self._broadcast(workers, message | {"start": asked["stop"]})
@@ -186,10 +232,10 @@ def _as_many(
         yield Sampled(name, worker, +kept, seconds)
 
 
-def _seconds(told: Any) -> dict[str, list[tuple[float, int]]]:
-    """Of each function of a worker: when it had samples, and how many."""
+def _seconds(told: Any) -> Seconds:
+    """What a worker answers; what is not of that form is left out."""
     rows = told.get("keys") if isinstance(told, dict) else None
-    found: dict[str, list[tuple[float, int]]] = {}
+    found: Seconds = {}
     for row in rows if isinstance(rows, (list, tuple)) else ():
         if not isinstance(row, (list, tuple)) or len(row) != 2:
             continue

@@ -14,6 +14,8 @@ Of 1,000 workers a look takes the scheduler seconds: two hundredths of its time,
 
 from __future__ import annotations
 
+from spanwise.dask_bridge.sample_seconds import TakenSeconds
+
 #: Of Dask's workers a cycle is 1 s, unless a setting says otherwise.
 CYCLE_SECONDS = 1.0
 #: The second after what is asked for has ended by then, on a busy machine too.
@@ -39,10 +41,13 @@ class SampleTimes:
     ----------
     since : float
         Those before it were taken.
+    taken : TakenSeconds
+        Which of late were.
     """
 
     def __init__(self, since: float) -> None:
         self.since = since
+        self.taken = TakenSeconds(since)
         #: When the work was noticed that is sampled; None: there is none.
         self._begun: float | None = None
         self._next = 0.0

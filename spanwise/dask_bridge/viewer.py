@@ -754,7 +754,9 @@ class Viewer:
             if until <= times.since:
                 return
             try:
-                found = await self._samples.take(log.present(), times.since, until, log.stack)
+                found = await self._samples.take(
+                    log.present(), times.since, until, log.stack, times.taken
+                )
                 self._had_no_samples = False
                 # (what was written in part is not written twice)
                 times.since = until

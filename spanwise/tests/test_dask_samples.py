@@ -22,6 +22,7 @@ import spanwise
 from spanwise.dask_bridge import sample_pull, sample_times, sample_trees, viewer
 from spanwise.dask_bridge.dask_log import _shares
 from spanwise.dask_bridge.sample_pull import OTHERS, SamplePull, _as_many
+from spanwise.dask_bridge.sample_seconds import LATE_SECONDS, TakenSeconds, common_starts
 from spanwise.dask_bridge.sample_times import (
     BEGIN_PAUSE_SECONDS,
     BEGIN_PAUSE_TIMES,
@@ -233,6 +234,32 @@ def test_samples_are_those_of_dask(client: distributed.Client) -> None:
         assert any("wait_a_little" in path[-1] for path in flat(waited) if path)
 
 
+def test_samples_of_workers_whose_clocks_are_early_are_told(client: distributed.Client) -> None:
+    """Heartbeats that take long put a worker's date of a second early."""
+
+    def put(early: float, dask_worker: Any) -> None:
+        heartbeat = dask_worker.periodic_callbacks["heartbeat"]
+        heartbeat.stop() if early else heartbeat.start()
+        dask_worker.scheduler_delay -= early
+
+    with spanwise.attach(client) as attached:
+        asked = attached._asked()  # (which does not wait for samples)
+        client.run(put, 4.0)
+        try:
+            futures = client.map(spin, [3.0] * 4, key="early", pure=False)
+            distributed.wait(futures, timeout=LIMIT_SECONDS)
+            until(
+                lambda: (
+                    asked.profile(key="early").tree()["count"]
+                    == client.profile(key="early")["count"]
+                    > 50
+                ),
+                "all are told",
+            )
+        finally:
+            client.run(put, 0.0)
+
+
 def test_a_short_computation_has_its_profile_when_it_has_ended(
     client: distributed.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,11 +430,11 @@ class SampledWorker:
         dask_profile.process(frame, True, self.profile_recent)
         dask_profile.process(frame, True, self.profile_keys[key])
 
-    def cycle(self) -> None:
+    def cycle(self, date: float | None = None) -> None:
         distributed.Worker.cycle_profile(self)  # type: ignore[arg-type]
-        recent = len(self.profile_history)
+        dated = float(len(self.profile_history)) if date is None else date
         for history in (self.profile_history, self.profile_keys_history):
-            history[-1] = (float(recent), history[-1][1])
+            history[-1] = (dated, history[-1][1])
 
     async def broadcast(self, msg: dict[str, Any], **_: Any) -> dict[str, Any]:
         self.asked += 1
@@ -465,7 +492,7 @@ def test_samples_of_a_range_are_those_that_its_seconds_have(
     start, stop = 1.5, len(cycles) - after + 0.5
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_pull, "_MOST_FUNCTIONS", most)
-        found = asyncio.run(pull.take(["a"], start, stop, stacks.number))
+        found = asyncio.run(pull.take(["a"], start, stop, stacks.number, TakenSeconds(start)))
     drawn = [sample for cycle in cycles[1 : len(cycles) - after] for sample in cycle]
     expected = Counter(key for key, _ in drawn)
     counts: Counter[str] = Counter()
@@ -494,6 +521,111 @@ def test_samples_of_a_range_are_those_that_its_seconds_have(
     assert worker.asked <= 1 + 2 * (most + 1)
 
 
+class SampledWorkers:
+    """A scheduler of workers that take samples."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.of = {name: SampledWorker([], ()) for name in names}
+        self.asked = 0
+
+    async def broadcast(
+        self, msg: dict[str, Any], workers: Sequence[str], **_: Any
+    ) -> dict[str, Any]:
+        self.asked += 1
+        return {name: (await self.of[name].broadcast(msg))["a"] for name in workers}
+
+
+@given(
+    early=st.lists(
+        st.tuples(st.floats(-3, LATE_SECONDS - 1), st.floats(-3, LATE_SECONDS - 1)),
+        min_size=3,
+        max_size=20,
+    ),
+    samples=st.lists(st.sampled_from("fgh"), min_size=1, max_size=40),
+    looks=st.sets(st.integers(1, 20)),
+)
+@example(early=[(3.0, 0.0)] * 8, samples=["f"], looks={4, 6})
+def test_each_second_is_taken_once_however_early_it_is_dated(
+    early: list[tuple[float, float]], samples: list[str], looks: set[int]
+) -> None:
+    """Workers end a second each second, and date it as if they had ended it earlier."""
+    workers = SampledWorkers("ab")
+    pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
+    pull._rpc = workers
+    stacks, times = Stacks(), SampleTimes(0.0)
+    expected: Counter[tuple[str, str, float]] = Counter()
+    told: Counter[tuple[str, str, float]] = Counter()
+
+    def look(until: float) -> None:
+        if until > times.since:
+            took = pull.take("ab", times.since, until, stacks.number, times.taken)
+            for each in asyncio.run(took):
+                assert each.stacks.total() == sum(count for _, count in each.seconds)
+                assert {path[:1] for path in stacks.named(each.stacks)} == {(each.function,)}
+                for date, count in each.seconds:
+                    told[each.worker, each.function, date] += count
+            times.since = until
+
+    newest = dict.fromkeys("ab", 0.0)
+    for second, seconds_early in enumerate(early, 1):
+        for name, seconds in zip("ab", seconds_early, strict=True):
+            # (a worker's dates ascend)
+            newest[name] = date = max(newest[name] + 0.01, second - seconds)
+            for function in samples[: second + len(name)]:
+                workers.of[name].sample(function, ("x",))
+                expected[name, function, date] += 1
+            workers.of[name].cycle(date)
+        if second in looks:
+            look(second + 0.5 - LAG_SECONDS)
+    look(max(*newest.values(), len(early)) + 1.0)
+    assert told == expected
+
+
+def test_what_a_worker_did_not_answer_is_taken_with_the_next_range() -> None:
+    workers = SampledWorkers("ab")
+    for second in range(1, 9):
+        for worker in workers.of.values():
+            worker.sample("f", ("x",))
+            worker.cycle(float(second))
+    pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
+    stacks, taken = Stacks(), TakenSeconds(0.0)
+    blocked = workers.of.pop("b")
+
+    async def answer_of_one(msg: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return await SampledWorkers.broadcast(workers, msg, ["a"])
+
+    pull._rpc = SimpleNamespace(broadcast=answer_of_one)
+    (found,) = asyncio.run(pull.take("ab", 0.0, 4.5, stacks.number, taken))
+    assert (found.worker, found.stacks.total()) == ("a", 4)
+    workers.of["b"], pull._rpc = blocked, workers
+    found, late = asyncio.run(pull.take("ab", 4.5, 6.5, stacks.number, taken))
+    assert [(each.worker, each.stacks.total()) for each in (found, late)] == [("a", 2), ("b", 6)]
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 500),
+        st.tuples(st.floats(0, 10), st.floats(0.9, 5)),
+        min_size=1,
+        max_size=60,
+    ),
+    st.floats(0, 12),
+)
+def test_workers_are_asked_from_few_times(
+    spells: dict[int, tuple[float, float]], start: float
+) -> None:
+    named = {str(worker): (after, after + lasts) for worker, (after, lasts) in spells.items()}
+    found = common_starts(named, start)
+    asked = {worker: at for at, workers in found.items() for worker in workers}
+    assert asked.keys() == named.keys()
+    assert sum(map(len, found.values())) == len(named), "each worker is asked once"
+    assert all(after < asked[worker] <= first for worker, (after, first) in named.items())
+    assert all(
+        at == start for worker, at in asked.items() if named[worker][0] < start <= named[worker][1]
+    )
+    assert len(found) <= 1 + 15 / 0.9
+
+
 async def _many_functions() -> None:
     class Told:
         """A scheduler whose workers have sampled twenty functions."""
@@ -512,7 +644,7 @@ async def _many_functions() -> None:
     pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
     pull._rpc = Told()
     stacks = Stacks()
-    found = await pull.take(["a"], 1.0, 2.0, stacks.number)
+    found = await pull.take(["a"], 1.0, 2.0, stacks.number, TakenSeconds(1.0))
     counts = {each.function: sum(each.stacks.values()) for each in found}
     assert not any("late" in path for each in found for path in stacks.named(each.stacks))
     assert counts == {**{f"f{n}": n + 1 for n in range(8, 20)}, OTHERS: 36}
