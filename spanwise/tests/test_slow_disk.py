@@ -42,24 +42,34 @@ class SlowDisk:
 
 
 class Watched:
-    """A worker that is over its share for results while one of 40 MiB is in memory."""
+    """A worker that is over its share for results while one of 40 MiB is in memory.
 
-    def __init__(self, folder: Path) -> None:
+    Parameters
+    ----------
+    full
+        The share of its limit that its process uses then.
+    """
+
+    def __init__(self, folder: Path, full: float = 0.75) -> None:
         self.kept = Kept(folder, LIMIT)
         worker: Any = self.kept.worker
         self._sent: list[tuple[str, dict[str, Any]]] = []
-        worker.connect(
-            lambda kind, _, tables=None, *__: self._sent.append((kind, tables or {})),
-            lambda _: None,
-        )
+        #: When it paused (True) and resumed.
+        self.pauses: list[tuple[float, bool]] = []
+        worker.connect(self._take, lambda _: None)
         executor = Executor(worker, 0)
         executor._ident = threading.get_ident()  # type: ignore[attr-defined]
         worker.executors = [executor]
         fetching: Any = SimpleNamespace(rows=list)
         ended: list[str] = []
         self.watch: Any = Watch(worker, fetching, 0.0, ended.append)
-        self.watch._memory.process = lambda: (0.75 if worker.table.managed else 0.3) * LIMIT
+        self.watch._memory.process = lambda: (full if worker.table.managed else 0.3) * LIMIT
         self.kept.keep(1, bytes(RESULT_BYTES))
+
+    def _take(self, kind: str, fields: Any, tables: Any = None, *_: Any) -> None:
+        self._sent.append((kind, tables or {}))
+        if kind == "state":
+            self.pauses.append((perf_counter(), fields["paused"]))
 
     def told(self, table: str) -> list[float]:
         """When each row of a table was measured, in the order in which they were sent."""
@@ -99,6 +109,17 @@ def test_memory_is_measured_and_told_while_the_watch_thread_writes(
     _check(watched, begin, end)
     assert type(watched.kept.worker.table.values[1]) is Spilled
     assert watched.kept.value(1) == bytes(RESULT_BYTES)
+
+
+def test_a_full_worker_pauses_while_the_disk_takes_its_results(
+    tmp_path: Path, disk: SlowDisk
+) -> None:
+    watched = Watched(tmp_path, full=0.85)
+    begin = perf_counter()
+    watched.watch._measure_memory(begin)
+    assert [paused for _, paused in watched.pauses] == [True, False]
+    (paused_at, _), (resumed_at, _) = watched.pauses
+    assert paused_at < begin + WRITE_SECONDS <= resumed_at
 
 
 def test_memory_is_measured_and_told_while_another_thread_writes(

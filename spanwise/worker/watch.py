@@ -517,6 +517,9 @@ class Watch(threading.Thread):
             self._memory_rows.append(row)
             self.sampler.work_out_within(self.budget)
         self._measured_at = now
+        if not worker.paused and self._memory.is_short(row[1]):
+            # (tasks would fill it faster than this disk takes what is there)
+            worker.pause(True, self._why(row[1]))
         if self._system.is_due(now, SYSTEM_SECONDS):
             self._look_at_system()
         self.send_measured()
