@@ -268,6 +268,10 @@ export const test = base.extend<{
       }
     } finally {
       troubles.end();
+      if (info.errors.length > 0) {
+        // (what a test waited for in vain may have failed in the page long before)
+        process.stdout.write(troubles.summary);
+      }
       if (kept !== tab) {
         await page.close();
       }

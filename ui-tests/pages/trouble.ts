@@ -48,6 +48,13 @@ export class TroubleRecord {
     return this._dialogs;
   }
 
+  /** A line for each, for whoever reads why a test failed; empty: nothing went wrong in the page. */
+  get summary(): string {
+    return [...this._errors, ...this._dialogs.map(text => `dialog: ${text}`)]
+      .map(line => `In the page: ${line}\n`)
+      .join('');
+  }
+
   private readonly _onError = (error: Error) => {
     this._errors.push(`uncaught: ${error.message}`);
   };
