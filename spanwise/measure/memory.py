@@ -185,6 +185,10 @@ class UnmanagedOld:
         return rising[0][1]
 
 
+#: A row of the table `memory`: t, process, managed, spilled, unmanagedOld.
+MemoryRow = tuple[float, float, float, float, float]
+
+
 class MemoryMonitor:
     """Rows of the table `memory`, and the decision to pause or to end.
 
@@ -210,10 +214,8 @@ class MemoryMonitor:
         self._process = ProcessMemory()
         self._old = UnmanagedOld()
 
-    def measure(
-        self, t: float, managed: float, spilled: float
-    ) -> tuple[float, float, float, float, float]:
-        """Return a row: t, process, managed, spilled, unmanagedOld."""
+    def measure(self, t: float, managed: float, spilled: float) -> MemoryRow:
+        """Measure the process now, at `t`."""
         process = self.process()
         managed = min(managed, process)
         old = self._old.add(t, process - managed)

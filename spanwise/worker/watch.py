@@ -26,7 +26,13 @@ from spanwise.measure.looks import (
     LookBudget,
     LookTimes,
 )
-from spanwise.measure.memory import FreeMemory, MemoryMonitor, Thresholds, give_back_free_memory
+from spanwise.measure.memory import (
+    FreeMemory,
+    MemoryMonitor,
+    MemoryRow,
+    Thresholds,
+    give_back_free_memory,
+)
 from spanwise.measure.sampler import INTERVAL
 from spanwise.measure.system import (
     RESTING_SYSTEM_SECONDS,
@@ -168,7 +174,7 @@ class Watch(threading.Thread):
         self._was_begun = False
         #: Around what is collected and not yet sent, and `times`.
         self._lock = threading.Lock()
-        self._memory_rows: list[tuple[float, float, float, float, float]] = []
+        self._memory_rows: list[MemoryRow] = []
         self._system = SystemMonitor()
         self._system_rows: list[SystemRow] = []
         self._load_rows: list[LoadRow] = []
@@ -458,11 +464,11 @@ class Watch(threading.Thread):
             self._book(spill.make_room(worker, 0.0, self._look_meanwhile))
         if self._measured_at > now:
             now = perf_counter()
-        row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
+        row = self._memory_row(now)
         if self._holds_free(row[1] - worker.managed) and self._free.give_back():
-            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
+            row = self._memory_row(now)
         if spill.is_short(row[1]) and (spill.give_up_spare(inf) | self._free.give_back()):
-            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
+            row = self._memory_row(now)
         while spill.is_short(row[1]):
             spent = spill.spill(worker, 0.0, self._look_meanwhile)
             if spent is not None:
@@ -474,11 +480,11 @@ class Watch(threading.Thread):
                 break
             give_back_free_memory()
             now = perf_counter()
-            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
+            row = self._memory_row(now)
         if self._memory.is_short(row[1]) and not worker.paused:
             gc.collect()
             give_back_free_memory()
-            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
+            row = self._memory_row(now)
         with self._lock:
             self._memory_rows.append(row)
         self._measured_at = row[0]
@@ -501,6 +507,10 @@ class Watch(threading.Thread):
             )
         worker.pause(True, self._why(process), self._is_stalled())
 
+    def _memory_row(self, now: float) -> MemoryRow:
+        worker = self._worker
+        return self._memory.measure(now, worker.managed, float(worker.spill.disk_bytes))
+
     def _look_meanwhile(self) -> None:
         """Look, measure and send, if it is time to, while this thread writes results to disk.
 
@@ -512,7 +522,7 @@ class Watch(threading.Thread):
         if now - self._measured_at < self.memory_seconds:
             return
         worker = self._worker
-        row = self._memory.measure(now, worker.managed, float(worker.spill.disk_bytes))
+        row = self._memory_row(now)
         with self._lock:
             self._memory_rows.append(row)
             self.sampler.work_out_within(self.budget)
