@@ -198,11 +198,13 @@ export class SchedulerState {
     home.queuedCount--;
     home.lackingCount -= Number(tasks.hasFlag(task, TaskFlag.Lacks));
     this._unbook(task, this._timeOfQueued(task, home));
-    const { queue, fetchQueue, rootQueue } = home;
-    const entries = queue.length + fetchQueue.length + rootQueue.length;
+    let entries = 0;
+    for (const { length } of home.queues) {
+      entries += length;
+    }
     if (entries > 2 * home.queuedCount + 64) {
-      for (const each of [queue, fetchQueue, rootQueue]) {
-        each.retain(other => this.isQueuedAt(other, homeId));
+      for (const queue of home.queues) {
+        queue.retain(other => this.isQueuedAt(other, homeId));
       }
     }
   }
@@ -212,7 +214,7 @@ export class SchedulerState {
     if (home === null) {
       return this.peekQueue(this.commonQueue, null);
     }
-    for (const queue of [home.queue, home.fetchQueue, home.rootQueue]) {
+    for (const queue of home.queues) {
       const task = this.peekQueue(queue, home);
       if (task !== NONE) {
         return task;

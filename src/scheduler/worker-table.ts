@@ -49,7 +49,9 @@ export class WorkerRecord {
   readonly fetchQueue: ClientQueue;
   /** The roots that were dealt to it (`roots.ts`), apart, since what is queued of the others must be found behind them. */
   readonly rootQueue: ClientQueue;
-  /** The living entries of all three queues. */
+  /** All three: a task that is queued for the worker has its living entry in one of them. */
+  readonly queues: readonly ClientQueue[];
+  /** Their living entries. */
   queuedCount = 0;
   /** Those of them that lacked inputs here. */
   lackingCount = 0;
@@ -102,6 +104,7 @@ export class WorkerRecord {
     this.queue = new ClientQueue(turns);
     this.fetchQueue = new ClientQueue(turns);
     this.rootQueue = new ClientQueue(turns);
+    this.queues = [this.queue, this.fetchQueue, this.rootQueue];
     this.resources = new WorkerResources(resources);
     this._names = new Set(names);
   }
