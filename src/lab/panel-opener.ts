@@ -211,8 +211,10 @@ export class PanelOpener {
   /**
    * The default layout around `front`. Panels that are open and not pinned are used for it; those that have no place in it turn, too, as if the
    * cluster were chosen. Other panels go into tabs behind those of their kind, and everything else into tabs behind `front`.
+   *
+   * @returns whether the main area had a place for them.
    */
-  layOut(target: ClusterTarget, front: Widget | null): void {
+  layOut(target: ClusterTarget, front: Widget | null): boolean {
     const { shell, panels } = this._options;
     if (shell.mode !== 'multiple-document') {
       shell.mode = 'multiple-document';
@@ -246,7 +248,7 @@ export class PanelOpener {
     });
     const dock = this._dock(rest[0] ?? four[0]);
     if (dock === null) {
-      return;
+      return false;
     }
     const layout: DockLayout.ILayoutConfig = defaultLayout(
       stacks,
@@ -259,6 +261,7 @@ export class PanelOpener {
     if (front !== null) {
       shell.activateById(front.id);
     }
+    return true;
   }
 
   /**

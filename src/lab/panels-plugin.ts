@@ -203,8 +203,15 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
           notebooks?.find(({ context }) => context.path === target.notebook) ??
           notebooks?.currentWidget ??
           null;
-        opener.layOut(target, front);
-        return true;
+        const isLaidOut = opener.layOut(target, front);
+        if (!isLaidOut) {
+          warn(
+            trans.__(
+              'JupyterLab has no place for panels at this moment. Try again.'
+            )
+          );
+        }
+        return isLaidOut;
       }
     });
 
@@ -257,11 +264,12 @@ function orSaidWhyNot(find: () => ClusterTarget): ClusterTarget | null {
   try {
     return find();
   } catch (error) {
-    notices.warning(
-      error instanceof Error ? error.message : String(error),
-      // Without it JupyterLab lists the notification and does not show it.
-      { autoClose: 8000 }
-    );
+    warn(error instanceof Error ? error.message : String(error));
     return null;
   }
+}
+
+function warn(sentence: string): void {
+  // Without an end JupyterLab lists the notification and does not show it.
+  notices.warning(sentence, { autoClose: 8000 });
 }

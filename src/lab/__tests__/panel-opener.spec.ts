@@ -39,7 +39,8 @@ it('makes no panel that has no place in the layout', () => {
     contexts: labContext().contexts,
     panels
   });
-  opener.layOut({ name: 'first-look' }, null);
+  // (and says that nothing is docked: the user is told)
+  expect(opener.layOut({ name: 'first-look' }, null)).toBe(false);
   expect(made).toEqual(LAID_OUT);
 });
 
@@ -66,7 +67,7 @@ it('lays out with the Spanwise tab in front, and the keyboard in the notebook', 
     contexts: labContext().contexts,
     panels: []
   });
-  opener.layOut({ name: 'first-look' }, notebook);
+  expect(opener.layOut({ name: 'first-look' }, notebook)).toBe(true);
   expect(shown).toEqual(['spanwise-sidebar', 'notebook']);
   dock.dispose();
 });
