@@ -14,6 +14,11 @@ export type PanelTitle =
   | 'System'
   | 'Compare';
 
+/** By so much the parts of a colour differ that is grey to the eye. */
+const GREY_RANGE = 12;
+/** Fewer pixels in colour may be a mark. */
+const FEWEST_PIXELS = 50;
+
 export class Panel {
   constructor(
     private readonly _page: Page,
@@ -140,6 +145,22 @@ export class Panel {
         )
       )
     );
+  }
+
+  /** The largest canvas has boxes: they have colours, and grounds, grids and heads of lanes are grey. */
+  async expectBoxes(): Promise<void> {
+    await expect
+      .poll(async () => {
+        let coloured = 0;
+        for (const { rgb, pixels } of await this.colours()) {
+          const [red = 0, green = 0, blue = 0] = rgb.split(',').map(Number);
+          const most = Math.max(red, green, blue);
+          const least = Math.min(red, green, blue);
+          coloured += most - least > GREY_RANGE ? pixels : 0;
+        }
+        return coloured;
+      })
+      .toBeGreaterThan(FEWEST_PIXELS);
   }
 
   /** How many of the largest canvas' pixels are of which colour, most first; `background` is the first. */

@@ -259,15 +259,11 @@ async function expectFilled(tab: Tab): Promise<void> {
   await expect(
     stream.region.getByRole('list', { name: 'Legend' })
   ).toContainText('press');
-  await expect
-    .poll(async () => (await stream.colours()).length)
-    .toBeGreaterThan(5);
+  await stream.expectBoxes();
   await expect(
     metrics.region.getByRole('list', { name: 'By function' })
   ).toContainText('press');
-  await expect
-    .poll(async () => (await profile.colours()).length)
-    .toBeGreaterThan(3);
+  await profile.expectBoxes();
   await expect(
     memory.region.locator('.scatterlayer path.js-line').first()
   ).toHaveAttribute('d', /L/);

@@ -58,9 +58,7 @@ test('four panels, from the drag to the figures', async ({ lab, page }) => {
 
   await test.step('they fill while work goes on', async () => {
     await allMove(lab);
-    await expect
-      .poll(async () => (await stream.colours()).length)
-      .toBeGreaterThan(5);
+    await stream.expectBoxes();
   });
 
   await test.step('one click filters all four, Clear filter restores', async () => {
