@@ -14,7 +14,7 @@ import pytest
 from spanwise.measure.system import SYSTEM_SECONDS
 from spanwise.tests.test_spill import Kept
 from spanwise.wire.errors import LinkClosed
-from spanwise.worker import spill_file
+from spanwise.worker import spill_file, watch
 from spanwise.worker.executor import Executor
 from spanwise.worker.spill_file import Spilled
 from spanwise.worker.watch import MEMORY_SECONDS, Watch
@@ -120,6 +120,31 @@ def test_a_full_worker_pauses_while_the_disk_takes_its_results(
     assert [paused for _, paused in watched.pauses] == [True, False]
     (paused_at, _), (resumed_at, _) = watched.pauses
     assert paused_at < begin + WRITE_SECONDS <= resumed_at
+
+
+def test_a_pause_amid_a_write_leaves_no_worker_stalled_that_can_collect_its_garbage(
+    tmp_path: Path, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(tmp_path)
+    collected: list[int] = []
+    watched.watch._memory.process = lambda: (0.3 if collected else 0.85) * LIMIT
+    monkeypatch.setattr(watch, "gc", SimpleNamespace(collect=lambda: collected.append(1)))
+    watched.watch._measure_memory(perf_counter())
+    assert collected
+    assert [paused for _, paused in watched.pauses] == [True, False]
+
+
+def test_a_worker_resumes_amid_a_write_when_it_has_room(tmp_path: Path, disk: SlowDisk) -> None:
+    watched = Watched(tmp_path)
+    begin = perf_counter()
+    watched.watch._memory.process = lambda: (
+        (0.85 if perf_counter() < begin + WRITE_SECONDS / 2 else 0.75) * LIMIT
+        if watched.kept.worker.table.managed
+        else 0.3 * LIMIT
+    )
+    watched.watch._measure_memory(begin)
+    assert [paused for _, paused in watched.pauses] == [True, False]
+    assert watched.pauses[1][0] < begin + WRITE_SECONDS
 
 
 def test_memory_is_measured_and_told_while_another_thread_writes(

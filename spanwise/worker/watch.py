@@ -455,6 +455,8 @@ class Watch(threading.Thread):
     def _measure_memory(self, now: float) -> None:
         worker = self._worker
         spill = worker.spill
+        # (it may pause amid what is written below)
+        was_paused = worker.paused
         self._measured_at = now
         worker.segments.look()
         spill.set_target(worker)
@@ -481,7 +483,7 @@ class Watch(threading.Thread):
             give_back_free_memory()
             now = perf_counter()
             row = self._memory_row(now)
-        if self._memory.is_short(row[1]) and not worker.paused:
+        if self._memory.is_short(row[1]) and not was_paused:
             gc.collect()
             give_back_free_memory()
             row = self._memory_row(now)
@@ -505,7 +507,7 @@ class Watch(threading.Thread):
                 f"Worker {worker.number} uses {process / 2**20:.0f} MiB of the "
                 f"{self._memory.limit / 2**20:.0f} MiB that it may use, and ends."
             )
-        worker.pause(True, self._why(process), self._is_stalled())
+        worker.pause(True, self._why(process), self._is_stalled(was_paused))
 
     def _memory_row(self, now: float) -> MemoryRow:
         worker = self._worker
@@ -527,9 +529,11 @@ class Watch(threading.Thread):
             self._memory_rows.append(row)
             self.sampler.work_out_within(self.budget)
         self._measured_at = now
-        if not worker.paused and self._memory.is_short(row[1]):
-            # (tasks would fill it faster than this disk takes what is there)
-            worker.pause(True, self._why(row[1]))
+        is_short = self._memory.is_short(row[1])
+        if is_short != worker.paused:
+            # (tasks would fill it faster than this disk takes what is there; what was pickled for
+            # the disk is gone again)
+            worker.pause(is_short, self._why(row[1]) if is_short else "")
         if self._system.is_due(now, SYSTEM_SECONDS):
             self._look_at_system()
         self.send_measured()
@@ -542,12 +546,12 @@ class Watch(threading.Thread):
         self._least_unmanaged = min(self._least_unmanaged, unmanaged)
         return unmanaged > self._least_unmanaged + MOST_FREE_BYTES
 
-    def _is_stalled(self) -> bool:
-        """Whether neither a running task nor a write can end a pause."""
+    def _is_stalled(self, was_paused: bool) -> bool:
+        """Whether neither a running task nor a write can end the pause of the look before."""
         worker = self._worker
         before, self._written_bytes = self._written_bytes, worker.spill.written_bytes
         return (
-            worker.paused
+            was_paused
             and before == self._written_bytes
             and not worker.spill.is_writing
             and all(each.row is None or each.waits for each in worker.executors)
