@@ -199,6 +199,7 @@ class Watcher:
         """
         await asyncio.sleep(_SAMPLED_AFTER_SECONDS)
         known: dict[Any, int] = {}
+        taken = TakenSeconds(time.time() - LAG_SECONDS - 2 * PAUSE_SECONDS)
         while True:
             until = time.time() - LAG_SECONDS
             await samples.take(
@@ -206,7 +207,7 @@ class Watcher:
                 until - PAUSE_SECONDS,
                 until,
                 lambda caller, frame: known.setdefault((caller, frame), len(known)),
-                TakenSeconds(until - PAUSE_SECONDS),
+                taken,
             )
             await asyncio.sleep(PAUSE_SECONDS)
 

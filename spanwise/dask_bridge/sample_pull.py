@@ -25,7 +25,6 @@ from typing import Any
 
 from spanwise.dask_bridge.reach import open_rpc
 from spanwise.dask_bridge.sample_seconds import (
-    LATE_SECONDS,
     Seconds,
     TakenSeconds,
     common_starts,
@@ -80,7 +79,7 @@ class SamplePull:
         Parameters
         ----------
         taken
-            What the ranges before had. If this one can be read it is added.
+            What the ranges before had. What comes with this one is added.
 
         Raises
         ------
@@ -88,15 +87,25 @@ class SamplePull:
             The scheduler could not be reached.
         """
         found: list[Sampled] = []
-        read: dict[str, Seconds] = {}
+        new: dict[str, Seconds] = {}
+        got: set[tuple[str, str]] = set()
+        begin = taken.begin(start)
         for first in range(0, len(workers), _MOST_WORKERS):
             some = list(workers[first : first + _MOST_WORKERS])
-            asked = {"start": max(start - LATE_SECONDS, taken.since), "stop": stop}
-            told = await self._broadcast(some, {"op": "profile_metadata", **asked})
-            seconds = {worker: taken.new(worker, _seconds(said)) for worker, said in told.items()}
-            found += await self._taken(seconds, start, stop, stack_of, taken)
-            read |= seconds
-        taken.add(read, stop - LATE_SECONDS)
+            asked = {"op": "profile_metadata", "start": begin, "stop": stop}
+            told = await self._broadcast(some, asked)
+            seconds = {
+                worker: taken.new(worker, _seconds(said, begin, stop))
+                for worker, said in told.items()
+            }
+            spells = {worker: taken.spell(worker, each) for worker, each in seconds.items() if each}
+            ranges = [
+                ({worker: seconds[worker] for worker in workers}, {"start": at, "stop": stop})
+                for at, workers in common_starts(spells, start).items()
+            ]
+            found += await self._taken(seconds, ranges, stack_of, got)
+            new |= seconds
+        taken.add(new, got, start, stop)
         return found
 
     async def begun(self, workers: Sequence[str], start: float, stop: float) -> float | None:
@@ -106,8 +115,8 @@ class SamplePull:
         """
         asked = {"op": "profile_metadata", "start": start, "stop": stop}
         told = await self._broadcast([*workers][:_MOST_WORKERS], asked)
-        times = (t for said in told.values() for each in _seconds(said).values() for t, _ in each)
-        return min((t for t in times if start < t < stop), default=None)
+        seconds = (_seconds(said, start, stop) for said in told.values())
+        return min((t for each in seconds for row in each.values() for t, _ in row), default=None)
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -118,23 +127,25 @@ class SamplePull:
     async def _taken(
         self,
         seconds: Mapping[str, Seconds],
-        start: float,
-        stop: float,
+        ranges: Sequence[tuple[Mapping[str, Seconds], Mapping[str, Any]]],
         stack_of: StackOf,
-        taken: TakenSeconds,
+        got: set[tuple[str, str]],
     ) -> list[Sampled]:
-        """The samples of these seconds of some workers."""
+        """The samples of these seconds, of some workers for each range.
+
+        Parameters
+        ----------
+        got
+            Receives the workers and functions that have given some.
+        """
         sums: Counter[str] = Counter()
         for functions in seconds.values():
             for name, each in functions.items():
                 sums[name] += _total(each)
         names = [name for name, _ in sums.most_common(_MOST_FUNCTIONS)]
         found: list[Sampled] = []
-        spells = {worker: taken.spell(worker, each) for worker, each in seconds.items() if each}
-        for begin, workers in common_starts(spells, start).items():
-            some = {worker: seconds[worker] for worker in workers}
-            asked = {"start": begin, "stop": stop}
-            found += await self._taken_together(some, names, asked, stack_of)
+        for some, asked in ranges:
+            found += await self._taken_together(some, names, asked, stack_of, got)
         return found
 
     async def _taken_together(
@@ -143,6 +154,7 @@ class SamplePull:
         names: Sequence[str],
         asked: Mapping[str, Any],
         stack_of: StackOf,
+        got: set[tuple[str, str]],
     ) -> list[Sampled]:
         """The samples of workers that are asked for the same range."""
         workers = [*seconds]
@@ -155,7 +167,9 @@ class SamplePull:
             having = [worker for worker in workers if name in seconds[worker]]
             for worker, given, after in await self._trees(having, asked, name):
                 stacks = _stacks(given, after, stack_of)
-                found += _as_many(name, worker, stacks, seconds[worker][name])
+                for sampled in _as_many(name, worker, stacks, seconds[worker][name]):
+                    found.append(sampled)
+                    got.add((worker, name))
                 if has_others:
                     others[worker].take_away(given)
                     others[worker].add(after)
@@ -168,11 +182,13 @@ class SamplePull:
                 rest.add(given)
                 rest.take_away(after)
                 times: Counter[float] = Counter()
-                for name, each in seconds[worker].items():
-                    if name not in names:
-                        times.update(dict(each))
+                rare = {name for name in seconds[worker] if name not in names}
+                for name in rare:
+                    times.update(dict(seconds[worker][name]))
                 stacks = rest.stacks(stack_of) or _stacks(given, after, stack_of)
-                found += _as_many(OTHERS, worker, stacks, sorted(times.items()))
+                for sampled in _as_many(OTHERS, worker, stacks, sorted(times.items())):
+                    found.append(sampled)
+                    got.update((worker, name) for name in rare)
         return found
 
     async def _trees(
@@ -232,15 +248,15 @@ def _as_many(
         yield Sampled(name, worker, +kept, seconds)
 
 
-def _seconds(told: Any) -> Seconds:
-    """What a worker answers; what is not of that form is left out."""
+def _seconds(told: Any, start: float, stop: float) -> Seconds:
+    """What a worker answers; what is not of that form, or not of the range, is left out."""
     rows = told.get("keys") if isinstance(told, dict) else None
     found: Seconds = {}
     for row in rows if isinstance(rows, (list, tuple)) else ():
         if not isinstance(row, (list, tuple)) or len(row) != 2:
             continue
         t, functions = row
-        if type(t) not in (int, float) or not abs(t) < 1e15 or not isinstance(functions, dict):
+        if type(t) not in (int, float) or not start < t < stop or not isinstance(functions, dict):
             continue
         for name, count in functions.items():
             if isinstance(name, str) and type(count) is int and 0 < count < 2**40:

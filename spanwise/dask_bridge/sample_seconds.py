@@ -8,23 +8,26 @@ heartbeat took long, the date is early. Of a worker whose dates are 5 s early::
     asked at 12.5    ·····  ├── for 5 to 10: 5.4 to 7.4 are there ──┤
     asked at 17.5            8.4 and 9.4 were late, and are taken with 10 to 15
 
-So each range asks for what there is from `LATE_SECONDS` before its own begin, and leaves out what
-was taken. What a worker did not answer in time is late in the same way.
+So each range asks for what there is from `LATE_SECONDS` before its own begin, or since the begin of
+the range before, and leaves out what was taken. What a worker did not answer once is late in the
+same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 #: So much too early a second may be dated.
 LATE_SECONDS = 10.0
+#: So many ranges a look asks for, each with questions of its own. The rest waits for the next one.
+_MOST_STARTS = 4
 
 #: Of each function of a worker: the dates of the seconds that have samples of it, and how many.
 Seconds = dict[str, list[tuple[float, int]]]
 
 
 class TakenSeconds:
-    """Of one log.
+    """The seconds of one log that were taken.
 
     Parameters
     ----------
@@ -33,36 +36,74 @@ class TakenSeconds:
     """
 
     def __init__(self, since: float) -> None:
-        self.since = since
+        self._since = since
+        #: From when on the next look asks.
+        self._begin = since
         #: By worker. The newest alone does not tell: a worker's dates go back when it learns of a
         #: clock that is behind.
         self._dates: dict[str, set[float]] = {}
+        #: By worker and function: dates among them whose samples of this function did not come.
+        self._owed: dict[tuple[str, str], set[float]] = {}
+
+    def begin(self, start: float) -> float:
+        """From when on a range is asked for that begins at `start`."""
+        return max(self._since, min(self._begin, start - LATE_SECONDS))
 
     def new(self, worker: str, seconds: Seconds) -> Seconds:
         """Those that have not been taken."""
-        taken = self._dates.get(worker, ())
-        found = {
-            name: [(date, count) for date, count in each if date not in taken]
-            for name, each in seconds.items()
-        }
-        return {name: each for name, each in found.items() if each}
+        taken = self._dates.get(worker, set())
+        found: Seconds = {}
+        for name, each in seconds.items():
+            owed = self._owed.get((worker, name), ())
+            new = [(date, n) for date, n in each if date not in taken or date in owed]
+            if new:
+                found[name] = new
+        return found
 
     def spell(self, worker: str, new: Seconds) -> tuple[float, float]:
         """The newest date that was taken before the first new one, and that first new one.
 
-        A range that begins after the one, and not after the other, has all that is new.
+        While a worker's dates ascend, a range that begins after the one, and not after the other,
+        has all that is new and nothing else.
         """
         first = min(date for each in new.values() for date, _ in each)
         before = (date for date in self._dates.get(worker, ()) if date < first)
-        return max(before, default=self.since), first
+        return max(before, default=self._since), first
 
-    def add(self, read: Mapping[str, Seconds], until: float) -> None:
-        """These have been taken; none dated earlier than `until` will be asked for again."""
-        for worker, seconds in read.items():
+    def add(
+        self,
+        told: Mapping[str, Seconds],
+        got: Iterable[tuple[str, str]],
+        start: float,
+        stop: float,
+    ) -> None:
+        """A range has been taken.
+
+        Parameters
+        ----------
+        told
+            By worker: its new seconds.
+        got
+            The workers and functions whose samples of them came.
+        """
+        self._begin = min(start, stop - LATE_SECONDS)
+        came = set(got)
+        owed = {
+            (worker, name): {date for date in dates if date > self._begin}
+            for (worker, name), dates in self._owed.items()
+            if worker not in told
+        }
+        for worker, seconds in told.items():
+            of_worker = {name for name in seconds if (worker, name) in came}
+            if not of_worker:
+                continue
             dates = self._dates.setdefault(worker, set())
-            dates.update(date for each in seconds.values() for date, _ in each)
+            dates.update(date for name in of_worker for date, _ in seconds[name])
+            for name in seconds.keys() - of_worker:
+                owed[worker, name] = {date for date, _ in seconds[name]}
+        self._owed = {which: dates for which, dates in owed.items() if dates}
         kept = {
-            worker: {date for date in dates if date > until}
+            worker: {date for date in dates if date > self._begin}
             for worker, dates in self._dates.items()
         }
         self._dates = {worker: dates for worker, dates in kept.items() if dates}
@@ -74,7 +115,8 @@ def common_starts(
     """Few times from which workers are asked, each worker from one within its spell.
 
     Workers that are not late are asked from `start`. Of the others a second ends each second, so
-    some ten times are enough, however many workers there are::
+    ten times would be enough, however many workers there are. Those that have waited longest come
+    first; for more times than a look may have, their workers are left out::
 
         a            ├──────┤
         b                ├──────┤
@@ -98,6 +140,8 @@ def common_starts(
     # (the end of the spell that ends first is in each spell that has begun by then)
     for first, after, worker in sorted(late):
         if after >= at:
+            if len(found) == _MOST_STARTS:
+                break
             at = first
         found.setdefault(at, []).append(worker)
     return found

@@ -42,7 +42,7 @@ class SampleTimes:
     since : float
         Those before it were taken.
     taken : TakenSeconds
-        Which of late were.
+        The late seconds that were taken already.
     """
 
     def __init__(self, since: float) -> None:

@@ -602,6 +602,70 @@ def test_what_a_worker_did_not_answer_is_taken_with_the_next_range() -> None:
     assert [(each.worker, each.stacks.total()) for each in (found, late)] == [("a", 2), ("b", 6)]
 
 
+def test_samples_that_a_worker_did_not_give_are_asked_for_again() -> None:
+    workers = SampledWorkers("ab")
+    for second in range(1, 8):
+        for worker in workers.of.values():
+            worker.sample("f", ("x",))
+            worker.sample("g", ("y",))
+            worker.cycle(float(second))
+    pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
+    stacks, taken = Stacks(), TakenSeconds(0.0)
+
+    async def all_but_g_of_b(
+        msg: dict[str, Any], workers: Sequence[str], **_: Any
+    ) -> dict[str, Any]:
+        gives = [name for name in workers if name == "a" or msg.get("key") != "g"]
+        return await SampledWorkers.broadcast(scheduler, msg, gives)
+
+    scheduler, told = workers, Counter[tuple[str, str]]()
+    for stop, answers in (
+        (4.5, all_but_g_of_b),
+        (6.5, workers.broadcast),
+        (7.5, workers.broadcast),
+    ):
+        pull._rpc = SimpleNamespace(broadcast=answers)
+        for each in asyncio.run(pull.take("ab", stop - 2.0, stop, stacks.number, taken)):
+            told[each.worker, each.function] += each.stacks.total()
+        assert told["a", "g"] == told["b", "f"] == int(stop)
+        assert told["b", "g"] == (0 if stop == 4.5 else int(stop))
+
+
+def test_a_long_range_that_a_worker_did_not_answer_is_asked_for_again() -> None:
+    workers = SampledWorkers("ab")
+    pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
+    stacks, taken = Stacks(), TakenSeconds(0.0)
+    for second in range(1, 80):
+        for worker in workers.of.values():
+            worker.sample("f", ("x",))
+            worker.cycle(float(second))
+    blocked = workers.of.pop("b")
+
+    async def answer_of_one(msg: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return await SampledWorkers.broadcast(workers, msg, ["a"])
+
+    pull._rpc = SimpleNamespace(broadcast=answer_of_one)
+    asyncio.run(pull.take("ab", 0.0, 40.5, stacks.number, taken))
+    workers.of["b"], pull._rpc = blocked, workers
+    found = asyncio.run(pull.take("ab", 40.5, 78.5, stacks.number, taken))
+    assert {each.worker: each.stacks.total() for each in found} == {"a": 38, "b": 78}
+
+
+def test_dates_that_no_range_has_are_not_kept() -> None:
+    class Hostile:
+        async def broadcast(self, msg: dict[str, Any], **_: Any) -> dict[str, Any]:
+            dates = [*range(10**14, 10**14 + 500), float("nan"), -5.0, msg["stop"]]
+            if msg["op"] == "profile_metadata":
+                return {"a": {"keys": [[date, {"f": 1}] for date in dates]}}
+            return {"a": node("root", 1, node("f", 1))}
+
+    pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
+    pull._rpc = Hostile()
+    taken = TakenSeconds(0.0)
+    found = asyncio.run(pull.take(["a"], 0.0, 5.0, Stacks().number, taken))
+    assert (found, taken._dates, taken._owed) == ([], {}, {})
+
+
 @given(
     st.dictionaries(
         st.integers(0, 500),
@@ -614,16 +678,22 @@ def test_what_a_worker_did_not_answer_is_taken_with_the_next_range() -> None:
 def test_workers_are_asked_from_few_times(
     spells: dict[int, tuple[float, float]], start: float
 ) -> None:
-    named = {str(worker): (after, after + lasts) for worker, (after, lasts) in spells.items()}
-    found = common_starts(named, start)
-    asked = {worker: at for at, workers in found.items() for worker in workers}
-    assert asked.keys() == named.keys()
-    assert sum(map(len, found.values())) == len(named), "each worker is asked once"
-    assert all(after < asked[worker] <= first for worker, (after, first) in named.items())
-    assert all(
-        at == start for worker, at in asked.items() if named[worker][0] < start <= named[worker][1]
-    )
-    assert len(found) <= 1 + 15 / 0.9
+    left = {str(worker): (after, after + lasts) for worker, (after, lasts) in spells.items()}
+    looks = 0
+    while left:
+        looks += 1
+        found = common_starts(left, start)
+        asked = {worker: at for at, workers in found.items() for worker in workers}
+        assert sum(map(len, found.values())) == len(asked), "each worker is asked once"
+        assert len(found) <= 4
+        assert all(left[worker][0] < at <= left[worker][1] for worker, at in asked.items())
+        on_time = {name for name, (after, first) in left.items() if after < start <= first}
+        assert {name for name, at in asked.items() if at == start} >= on_time
+        left = {name: spell for name, spell in left.items() if name not in asked}
+        late = [left_first for _, left_first in left.values()]
+        assert all(at <= min(late, default=at) for at in found if at != start), "oldest first"
+    # (each but the first look asks from four times, which lie as far apart as a spell lasts)
+    assert looks <= 2 + 15 / 0.9 / 4
 
 
 async def _many_functions() -> None:
@@ -633,7 +703,7 @@ async def _many_functions() -> None:
         async def broadcast(self, msg: dict[str, Any], **asked: Any) -> dict[str, Any]:
             assert asked["workers"] == ["a"]
             if msg["op"] == "profile_metadata":
-                return {"a": {"keys": [[msg["start"], {f"f{n}": n + 1 for n in range(20)}]]}}
+                return {"a": {"keys": [[1.5, {f"f{n}": n + 1 for n in range(20)}]]}}
             # (one second more than was asked for, whose samples are in another function)
             after = msg["start"] == msg["stop"]
             own = range(20) if msg["key"] is None else [int(msg["key"][1:])]
