@@ -204,7 +204,8 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
           notebooks?.currentWidget ??
           null;
         const isLaidOut = opener.layOut(target, front);
-        if (!isLaidOut) {
+        // (else who asks opens them a moment later, with the cluster)
+        if (!isLaidOut && args['withoutCluster'] !== true) {
           warn(
             trans.__(
               'JupyterLab has no place for panels at this moment. Try again.'

@@ -255,6 +255,7 @@ export const test = base.extend<{
     }
     const { page } = tab;
     const troubles = new TroubleRecord(page);
+    let hasPassed = false;
     try {
       await use(new Lab(tab, had !== null, troubles, root, folder));
       // (a test that is skipped has opened nothing, and an empty page has no storage)
@@ -266,9 +267,10 @@ export const test = base.extend<{
       } else if (info.errors.length === 0) {
         kept = await emptied(tab, troubles);
       }
+      hasPassed = info.errors.length === 0;
     } finally {
       troubles.end();
-      if (info.errors.length > 0) {
+      if (!hasPassed) {
         // (what a test waited for in vain may have failed in the page long before)
         process.stdout.write(troubles.summary);
       }
