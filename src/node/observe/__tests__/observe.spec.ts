@@ -195,15 +195,25 @@ describe.each(Object.entries(schedulers))('observe with %s', (name, get) => {
 
 describe('observe', () => {
   it('shows tasks of one thread that overlap side by side, their CPU time unknown', async () => {
+    // None ends before all have begun, however late this thread begins one.
+    const count = 5;
+    let begun = 0;
+    let goOn = () => {};
+    const allBegan = new Promise<void>(resolve => (goOn = resolve));
     const wait = async (ms: number) => {
+      begun++;
+      if (begun === count) {
+        goOn();
+      }
+      await allBegan;
       await new Promise(resolve => setTimeout(resolve, ms));
       return ms;
     };
     const graph = Object.fromEntries(
-      Array.from({ length: 5 }, (_, i) => [`wait-${i}`, task(wait, 30)])
+      Array.from({ length: count }, (_, i) => [`wait-${i}`, task(wait, 30)])
     );
     await observe(
-      () => getAsync(graph, Object.keys(graph), { numWorkers: 5 }),
+      () => getAsync(graph, Object.keys(graph), { numWorkers: count }),
       {
         name: 'overlapping'
       }
