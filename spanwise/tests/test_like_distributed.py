@@ -378,8 +378,9 @@ def held(client: Any) -> Iterator[Any]:
             yield future
         finally:
             write_file(gate)
-            # (who waits for the file may look for it after its folder has gone)
-            future.result(LIMIT_SECONDS)
+            # (Who waits for the file may look for it after its folder has gone. Not by `result`:
+            # behind one that timed out, that of distributed has raised an `UnboundLocalError`.)
+            wait_until("it is done", future.done)
 
 
 def timed_out(client: Any) -> Any:
