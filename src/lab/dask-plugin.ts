@@ -162,7 +162,7 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
       execute: async args => {
         const notebook = notebooks.currentWidget?.context.path;
         if (notebook === undefined) {
-          say(
+          notices.refusal(
             trans.__(
               'Open a Python notebook first: its kernel connects to the cluster.'
             )
@@ -227,7 +227,7 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
               ({ dashboard }) => dashboard !== '' && dashboard === args['url']
             ) ?? (seen.length === 1 ? seen[0] : undefined);
           if (notebook === undefined || found === undefined) {
-            say(
+            notices.refusal(
               trans.__(
                 'No Dask cluster is known in this notebook. Run a cell that makes a client, and try again.'
               )
@@ -250,12 +250,6 @@ export const daskPlugin: JupyterFrontEndPlugin<IDaskClusters> = {
 /** Beside what takes its time. A chart tries again, and says why not. */
 function loadCharts(): void {
   loadPlotly().catch(() => undefined);
-}
-
-/** To the user who clicked. */
-function say(sentence: string): void {
-  // Without it JupyterLab lists the notification and does not show it.
-  notices.warning(sentence, { autoClose: 8000 });
 }
 
 /** How long the page may take to hear of a cluster; after that the panels wait for it. */

@@ -206,7 +206,7 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
         const isLaidOut = opener.layOut(target, front);
         // (else who asks opens them a moment later, with the cluster)
         if (!isLaidOut && args['withoutCluster'] !== true) {
-          warn(
+          notices.refusal(
             trans.__(
               'JupyterLab has no place for panels at this moment. Try again.'
             )
@@ -265,12 +265,7 @@ function orSaidWhyNot(find: () => ClusterTarget): ClusterTarget | null {
   try {
     return find();
   } catch (error) {
-    warn(error instanceof Error ? error.message : String(error));
+    notices.refusal(error instanceof Error ? error.message : String(error));
     return null;
   }
-}
-
-function warn(sentence: string): void {
-  // Without an end JupyterLab lists the notification and does not show it.
-  notices.warning(sentence, { autoClose: 8000 });
 }

@@ -17,6 +17,9 @@ export const notices = {
     Notification.info(shownText(text), options),
   warning: (text: string, options: Options): string =>
     Notification.warning(shownText(text), options),
+  /** Why what the user has clicked was not done. Without an end JupyterLab lists it and does not show it. */
+  refusal: (text: string): string =>
+    Notification.warning(shownText(text), { autoClose: 8000 }),
   error: (text: string, options: Options): string =>
     Notification.error(shownText(text), options),
   /** Of what is under way. @returns its id */
