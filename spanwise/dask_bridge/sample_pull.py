@@ -24,11 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spanwise.dask_bridge.reach import open_rpc
-from spanwise.dask_bridge.sample_seconds import (
-    Seconds,
-    TakenSeconds,
-    common_starts,
-)
+from spanwise.dask_bridge.sample_seconds import Seconds, TakenSeconds, common_starts
 from spanwise.dask_bridge.sample_trees import SampleTree, StackOf
 from spanwise.dask_bridge.ship import ask
 

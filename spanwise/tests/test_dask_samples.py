@@ -522,17 +522,20 @@ def test_samples_of_a_range_are_those_that_its_seconds_have(
 
 
 class SampledWorkers:
-    """A scheduler of workers that take samples."""
+    """A scheduler of workers that take samples; `answers` says who answers what."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.of = {name: SampledWorker([], ()) for name in names}
-        self.asked = 0
+        self.answers: Callable[[str, dict[str, Any]], bool] = lambda name, msg: True
 
     async def broadcast(
         self, msg: dict[str, Any], workers: Sequence[str], **_: Any
     ) -> dict[str, Any]:
-        self.asked += 1
-        return {name: (await self.of[name].broadcast(msg))["a"] for name in workers}
+        return {
+            name: (await self.of[name].broadcast(msg))["a"]
+            for name in workers
+            if self.answers(name, msg)
+        }
 
 
 @given(
@@ -589,15 +592,11 @@ def test_what_a_worker_did_not_answer_is_taken_with_the_next_range() -> None:
             worker.cycle(float(second))
     pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
     stacks, taken = Stacks(), TakenSeconds(0.0)
-    blocked = workers.of.pop("b")
-
-    async def answer_of_one(msg: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return await SampledWorkers.broadcast(workers, msg, ["a"])
-
-    pull._rpc = SimpleNamespace(broadcast=answer_of_one)
+    pull._rpc = workers
+    workers.answers = lambda name, msg: name == "a"
     (found,) = asyncio.run(pull.take("ab", 0.0, 4.5, stacks.number, taken))
     assert (found.worker, found.stacks.total()) == ("a", 4)
-    workers.of["b"], pull._rpc = blocked, workers
+    workers.answers = lambda name, msg: True
     found, late = asyncio.run(pull.take("ab", 4.5, 6.5, stacks.number, taken))
     assert [(each.worker, each.stacks.total()) for each in (found, late)] == [("a", 2), ("b", 6)]
 
@@ -612,19 +611,11 @@ def test_samples_that_a_worker_did_not_give_are_asked_for_again() -> None:
     pull = SamplePull("tcp://127.0.0.1:1", None, 1.0)
     stacks, taken = Stacks(), TakenSeconds(0.0)
 
-    async def all_but_g_of_b(
-        msg: dict[str, Any], workers: Sequence[str], **_: Any
-    ) -> dict[str, Any]:
-        gives = [name for name in workers if name == "a" or msg.get("key") != "g"]
-        return await SampledWorkers.broadcast(scheduler, msg, gives)
-
-    scheduler, told = workers, Counter[tuple[str, str]]()
-    for stop, answers in (
-        (4.5, all_but_g_of_b),
-        (6.5, workers.broadcast),
-        (7.5, workers.broadcast),
-    ):
-        pull._rpc = SimpleNamespace(broadcast=answers)
+    told: Counter[tuple[str, str]] = Counter()
+    pull._rpc = workers
+    for stop in (4.5, 6.5, 7.5):
+        misses = "g" if stop == 4.5 else ""
+        workers.answers = lambda name, msg, misses=misses: name == "a" or msg.get("key") != misses
         for each in asyncio.run(pull.take("ab", stop - 2.0, stop, stacks.number, taken)):
             told[each.worker, each.function] += each.stacks.total()
         assert told["a", "g"] == told["b", "f"] == int(stop)
@@ -639,14 +630,10 @@ def test_a_long_range_that_a_worker_did_not_answer_is_asked_for_again() -> None:
         for worker in workers.of.values():
             worker.sample("f", ("x",))
             worker.cycle(float(second))
-    blocked = workers.of.pop("b")
-
-    async def answer_of_one(msg: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return await SampledWorkers.broadcast(workers, msg, ["a"])
-
-    pull._rpc = SimpleNamespace(broadcast=answer_of_one)
+    pull._rpc = workers
+    workers.answers = lambda name, msg: name == "a"
     asyncio.run(pull.take("ab", 0.0, 40.5, stacks.number, taken))
-    workers.of["b"], pull._rpc = blocked, workers
+    workers.answers = lambda name, msg: True
     found = asyncio.run(pull.take("ab", 40.5, 78.5, stacks.number, taken))
     assert {each.worker: each.stacks.total() for each in found} == {"a": 38, "b": 78}
 
